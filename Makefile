@@ -1,0 +1,61 @@
+# Everything below needs only Python 3.11 or newer and make: the rest is installed into .venv.
+# PYTHON=/path/to/python chooses the interpreter.
+
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format bench-match clean clean-kernels
+
+help:  ## say what there is
+	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .venv/runtime.stamp  ## make a workload, match it, print a table and three explained matches
+	$(BIN)/python examples/demo.py
+
+test: lint  ## lint, types and every test
+	$(BIN)/pytest -n 2
+
+lint: .venv/dev.stamp  ## ruff and mypy
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/dev.stamp  ## let ruff lay out the code
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench-match: .venv/runtime.stamp  ## the table of docs/performance.md
+	$(BIN)/python benchmarks/match.py --table
+
+clean-kernels:  ## forget compiled kernels, after a change to one that other files call
+	find src benchmarks -name '*.nb[ci]' -delete
+
+clean:  ## remove everything that was made here
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/agvent.egg-info
+	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is as new as the lock it was installed from, so a changed lock installs again.
+.venv/created.stamp:
+	@test -n "$(PYTHON)" || { echo "error: no Python 3.11 or newer on PATH"; \
+		echo "hint: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; } >&2
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "error: $(PYTHON) is not Python 3.11 or newer"; \
+		echo "hint: make $(MAKECMDGOALS) PYTHON=/path/to/python3.11"; exit 1; } >&2
+	@echo "Creating .venv"
+	@$(PYTHON) -m venv --clear .venv
+	@touch $@
+
+.venv/runtime.stamp: requirements.lock pyproject.toml | .venv/created.stamp
+	@echo "Installing requirements.lock into .venv"
+	@$(PIP) --no-deps -r requirements.lock
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+.venv/dev.stamp: requirements-dev.lock .venv/runtime.stamp
+	@echo "Installing requirements-dev.lock into .venv"
+	@$(PIP) --no-deps -r requirements-dev.lock
+	@touch $@
