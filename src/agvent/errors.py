@@ -1,0 +1,69 @@
+"""Every error Agvent raises.
+
+AgventError
+├── CallerError            the caller's mistake: says what, where and what to do instead
+│   ├── FilterError        a filter text that cannot be read: line, column, caret, hint
+│   ├── EventError         an event that is not an event: the value and the path to it
+│   ├── SubscriptionError  an id that is taken, unknown or malformed
+│   └── TranslationError   a tree that the asked language cannot express
+└── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
+    └── IndexFileError     a saved index that cannot be used
+
+Our own bugs are assertions and are never caught.
+"""
+
+from __future__ import annotations
+
+
+class AgventError(Exception):
+    """The root: `except AgventError` catches what Agvent reports and nothing else."""
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class CallerError(AgventError):
+    """Something the caller can mend."""
+
+
+class FilterError(CallerError):
+    """A filter that does not parse, with the place where reading stopped."""
+
+    def __init__(self, message: str, text: str, position: int, *, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.text = text
+        self.position = position
+        before = text[:position]
+        self.line = before.count("\n") + 1
+        self.column = position - (before.rfind("\n") + 1) + 1
+
+    def __str__(self) -> str:
+        shown = self.text.split("\n")[self.line - 1]
+        start = max(0, self.column - 61)
+        # Control characters and lone surrogates would move the caret or break the terminal.
+        shown = "".join(c if c.isprintable() else " " for c in shown[start : start + 100])
+        caret = " " * (self.column - 1 - start) + "^"
+        where = f"line {self.line}, column {self.column}: {self.message}\n  {shown}\n  {caret}"
+        return f"{where}\nhint: {self.hint}" if self.hint else where
+
+
+class EventError(CallerError):
+    """A value that cannot be an event's."""
+
+
+class SubscriptionError(CallerError):
+    """An id that is taken, unknown or malformed."""
+
+
+class TranslationError(CallerError):
+    """A tree that the asked language has no words for."""
+
+
+class EnvironmentFault(AgventError):
+    """Something outside this process is not as it must be."""
+
+
+class IndexFileError(EnvironmentFault):
+    """A saved index that is missing, torn, altered or of another version."""

@@ -1,0 +1,247 @@
+"""Events and the values they carry.
+
+A value is null, bool, int (64-bit), float, str, bytes, a timestamp (`datetime` with a zone), a list of values or an
+object (a mapping with string keys). Rules that hold everywhere, in every language and engine:
+
+- a missing attribute is null, and NaN is null: neither has a value to compare;
+- integers and floats compare by their exact mathematical value, and -0.0 equals 0.0;
+- a value compares only with its own kind, and bool is not a number;
+- text is Unicode scalar values: a lone surrogate is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from agvent import limits
+from agvent.errors import EventError
+
+Scalar = bool | int | float | str | bytes | datetime
+Value = Scalar | Sequence[Any] | Mapping[str, Any] | None
+Path = tuple[str | int, ...]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+class Kind(IntEnum):
+    """The kind of a value."""
+
+    NULL = 0
+    NUMBER = 1
+    STRING = 2
+    BOOL = 3
+    TIME = 4
+    BYTES = 5
+    LIST = 6
+    OBJECT = 7
+
+
+KIND_OF_TYPE: dict[type, Kind] = {
+    type(None): Kind.NULL,
+    bool: Kind.BOOL,
+    int: Kind.NUMBER,
+    float: Kind.NUMBER,
+    str: Kind.STRING,
+    bytes: Kind.BYTES,
+    datetime: Kind.TIME,
+    list: Kind.LIST,
+    tuple: Kind.LIST,
+    dict: Kind.OBJECT,
+}
+
+
+def kind_of(value: object) -> Kind:
+    """The kind of a value; NaN is null."""
+    kind = KIND_OF_TYPE.get(type(value))
+    if kind is None:
+        kind = _kind_of_subclass(value)
+    if kind is Kind.NUMBER and value != value:  # NaN is the one number unequal to itself
+        return Kind.NULL
+    return kind
+
+
+def _kind_of_subclass(value: object) -> Kind:
+    for known, kind in KIND_OF_TYPE.items():
+        if isinstance(value, known):
+            return kind
+    if isinstance(value, Mapping):
+        return Kind.OBJECT
+    raise EventError(
+        f"a value of type {type(value).__name__} cannot be an event's",
+        hint="use None, bool, int, float, str, bytes, datetime, list or dict",
+    )
+
+
+def microseconds(time: datetime) -> int:
+    """A timestamp as microseconds since 1970 UTC; one without a zone is refused, because it names no instant."""
+    if time.tzinfo is None:
+        raise EventError(f"timestamp {time.isoformat()} has no time zone", hint="use datetime(..., tzinfo=UTC)")
+    return (time - EPOCH) // MICROSECOND
+
+
+def checked(value: Any, path: Path = ()) -> Value:
+    """The value itself if every part of it may stand in an event, else an EventError that names the part."""
+    kind = kind_of(value)
+    if kind is Kind.NUMBER:
+        if isinstance(value, int) and not limits.INT_MIN <= value <= limits.INT_MAX:
+            raise EventError(f"{name_of(path)}: {str(value)[:40]} does not fit in 64 bits")
+    elif kind is Kind.STRING:
+        check_text(value, path)
+    elif kind is Kind.TIME:
+        microseconds(value)
+    elif kind is Kind.LIST or kind is Kind.OBJECT:
+        if len(path) >= limits.EVENT_DEPTH_MAX:
+            raise EventError(f"{name_of(path)}: nested deeper than {limits.EVENT_DEPTH_MAX} levels")
+        if kind is Kind.LIST:
+            for position, item in enumerate(value):
+                checked(item, (*path, position))
+        else:
+            for key, item in value.items():
+                if not isinstance(key, str):
+                    raise EventError(f"{name_of(path)}: the key {key!r} is not a string")
+                check_text(key, (*path, key))
+                checked(item, (*path, key))
+    return value  # type: ignore[no-any-return]
+
+
+def check_text(text: str, path: Path = ()) -> None:
+    """Refuses a lone surrogate: no encoding, peer or file format carries one."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise EventError(f"{name_of(path)}: lone surrogate U+{ord(text[error.start]):04X} in text") from None
+
+
+def name_of(path: Path) -> str:
+    """A path as filters write it: `order.lines[0].price`."""
+    shown = ""
+    for step in path:
+        if isinstance(step, int):
+            shown += f"[{step}]"
+        else:
+            shown += f".{step}" if shown else step
+    return shown.encode("utf-8", "backslashreplace").decode() or "event"
+
+
+def equal(a: Any, b: Any) -> bool:
+    """Are two values of one kind and equal? Null equals nothing; lists and objects equal nothing (JMS has none)."""
+    kind = kind_of(a)
+    return Kind.NULL < kind < Kind.LIST and kind is kind_of(b) and bool(a == b)
+
+
+class EventId(NamedTuple):
+    """Who published it, and its place among that publisher's events."""
+
+    publisher: str
+    sequence: int
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One event. `ancestors` are the supertypes of `type`: a subscription to any of them receives it."""
+
+    attributes: Mapping[str, Any] = {}
+    type: str | None = None
+    ancestors: tuple[str, ...] = ()
+    topic: str | int | None = None
+    channel: str | int | None = None
+    time: datetime | None = None
+    xml: str | None = None
+    id: EventId | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in self.attributes.items():
+            if not isinstance(name, str) or name.startswith("$"):
+                raise EventError(f"{name!r} cannot name an attribute", hint="names that begin with $ are reserved")
+            check_text(name)
+            checked(value, (name,))
+        for field in ("type", "ancestors", "topic", "channel", "time", "xml"):
+            checked(getattr(self, field), (f"${field}",))
+
+    def lookup(self, path: Path) -> Value:
+        """The value at a path, null where there is none."""
+        first = path[0]
+        header = HEADERS.get(first) if isinstance(first, str) else None
+        found: Any = header(self) if header else self.attributes.get(first)  # type: ignore[arg-type]
+        for step in path[1:]:
+            found = step_into(found, step)
+        return found  # type: ignore[no-any-return]
+
+
+def step_into(value: Any, step: str | int) -> Any:
+    """The member or element of a value, null where there is none."""
+    if isinstance(step, int):
+        return value[step] if isinstance(value, (list, tuple)) and step < len(value) else None
+    return value.get(step) if isinstance(value, Mapping) else None
+
+
+TYPES = "$types"
+"""The path of an event's type and its ancestors, as one list."""
+
+HEADERS: dict[str, Any] = {
+    "$type": lambda event: event.type,
+    TYPES: lambda event: () if event.type is None else (event.type, *event.ancestors),
+    "$topic": lambda event: event.topic,
+    "$channel": lambda event: event.channel,
+    "$time": lambda event: event.time,
+    "$xml": lambda event: event.xml,
+}
+
+
+def event_of(source: Event | Mapping[str, Any]) -> Event:
+    """An Event of a mapping of attributes, in which the reserved keys `$type`, `$topic`, … carry what they say.
+
+    >>> event_of({"$topic": "Sports/NBA", "score": 101}).topic
+    'Sports/NBA'
+    """
+    if isinstance(source, Event):
+        return source
+    if not isinstance(source, Mapping):
+        raise EventError(f"an event is an object of attributes, not {type(source).__name__}")
+    headers = {key[1:]: source[key] for key in source if isinstance(key, str) and key.startswith("$")}
+    unknown = headers.keys() - RESERVED.keys()
+    if unknown:
+        raise EventError(f"${min(unknown)} is no reserved key", hint=f"they are {', '.join('$' + k for k in RESERVED)}")
+    for name, value in headers.items():
+        if value is not None and not RESERVED[name](value):
+            raise EventError(f"${name} cannot be {value!r}"[:200])
+    if isinstance(headers.get("time"), str):
+        headers["time"] = time_of(headers["time"])
+    if isinstance(headers.get("type"), (list, tuple)):
+        headers["type"], *ancestors = headers["type"]
+        headers["ancestors"] = tuple(ancestors)
+    attributes = {key: value for key, value in source.items() if not (isinstance(key, str) and key.startswith("$"))}
+    return Event(attributes=attributes, **headers)
+
+
+def _is_type(value: object) -> bool:
+    """A type's name, or the name followed by the names of its ancestors."""
+    names = value if isinstance(value, (list, tuple)) and value else [value]
+    return all(isinstance(name, str) for name in names)
+
+
+def _is_address(value: object) -> bool:
+    return isinstance(value, (str, int)) and not isinstance(value, bool)
+
+
+RESERVED: dict[str, Any] = {
+    "type": _is_type,
+    "topic": _is_address,
+    "channel": _is_address,
+    "time": lambda value: isinstance(value, (str, datetime)),
+    "xml": lambda value: isinstance(value, str),
+}
+
+
+def time_of(text: str) -> datetime:
+    """A timestamp from ISO 8601 text; without a zone it is UTC, without a time of day it is midnight."""
+    try:
+        time = datetime.fromisoformat(text)
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise EventError(f"{text!r} is no timestamp", hint="write it as 2026-03-01 or 2026-03-01T12:00:00Z") from None

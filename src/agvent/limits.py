@@ -1,0 +1,45 @@
+"""Every bound, with its unit and the reason for that number. Units and bounds stand last in a name."""
+
+from __future__ import annotations
+
+from typing import Final
+
+INT_MIN: Final = -(2**63)
+INT_MAX: Final = 2**63 - 1
+"""Integers are 64-bit: what Arrow, Parquet and every peer's wire format carry exactly."""
+
+FLOAT_EXACT_MAX: Final = 2**53
+"""Integers up to here are exact as float64, the number the index compares; beyond it a match is verified."""
+
+FILTER_CHARS_MAX: Final = 65_536
+"""A filter's text. The longest hand-written selectors we found have 4 thousand characters."""
+
+FILTER_DEPTH_MAX: Final = 64
+"""Nesting of a filter's tree: far below Python's recursion limit in every walk we do."""
+
+FILTER_PREDICATES_MAX: Final = 4_096
+"""Comparisons in one filter, list members included: one subscription may not cost like a thousand."""
+
+REGEX_PROGRAM_BYTES_MAX: Final = 1 << 20
+"""Memory RE2 may use for one compiled expression."""
+
+DISJUNCTS_MAX: Final = 16
+"""Rows one filter may become in the index; an OR beyond it is verified instead of expanded."""
+
+ACCESS_KEYS_MAX: Final = 64
+"""Hash keys one row may be filed under (the members of its IN); a longer list is verified instead."""
+
+EVENT_DEPTH_MAX: Final = 32
+"""Nesting of objects and lists in an event."""
+
+EVENT_BYTES_MAX: Final = 16 << 20
+"""One JSON line. The largest event the broker carries has 10 MB."""
+
+ID_CHARS_MAX: Final = 1_024
+"""A subscription's id."""
+
+TOPIC_CHARS_MAX: Final = 65_535
+"""A topic or a pattern: MQTT's bound, so that every MQTT topic fits."""
+
+DESTINATIONS_MAX: Final = 1 << 20
+"""Destinations of one index: 32 sub-units on four levels (Narada §7)."""
