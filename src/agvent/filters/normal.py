@@ -1,0 +1,424 @@
+"""The normal form: a condition as a bounded disjunction of rows, each a conjunction of primitives.
+
+A primitive is one two-valued test of one term, so that an engine can index it: the three-valued logic is spent here.
+A row accepts an event if all its primitives do; the condition is true for the event exactly if some row accepts it.
+
+The negative primitives (NoneOf, NotRange, NotMatches, HasNot) are loose: they accept a missing or unlike value, and
+stand beside a Present or a kind test (a Range without bounds) where the logic asks for one. What has no primitive is
+Opaque and left to the oracle. At most `limits.DISJUNCTS_MAX` rows come out: what would give more becomes Opaque.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from agvent import limits
+from agvent.event import TYPES, Kind, kind_of
+from agvent.filters.evaluate import evaluate, value
+from agvent.filters.patterns import Tokens, Wild, like_tokens, topic_tokens
+from agvent.filters.tree import (
+    And,
+    Attribute,
+    Call,
+    Compare,
+    Condition,
+    Expression,
+    Function,
+    In,
+    IsA,
+    IsNull,
+    Like,
+    Literal,
+    Not,
+    Or,
+    TopicPattern,
+    Truth,
+    walk,
+)
+
+Term = Attribute | Function
+"""What a primitive tests: an attribute, or `lower` or `size` of one."""
+
+TERM_FUNCTIONS = frozenset({"lower", "size"})
+
+
+class Present(msgspec.Struct, frozen=True, gc=False):
+    term: Term
+
+
+class Absent(msgspec.Struct, frozen=True, gc=False):
+    term: Term
+
+
+class Range(msgspec.Struct, frozen=True, gc=False):
+    """A number or timestamp between bounds; with neither bound, any value of that kind."""
+
+    term: Term
+    kind: Kind
+    low: Any = None
+    high: Any = None
+    low_open: bool = False
+    high_open: bool = False
+
+
+class NotRange(msgspec.Struct, frozen=True, gc=False):
+    """Everything that the range does not accept."""
+
+    range: Range
+
+
+class OneOf(msgspec.Struct, frozen=True, gc=False):
+    term: Term
+    values: tuple[Literal, ...]
+
+
+class NoneOf(msgspec.Struct, frozen=True, gc=False):
+    term: Term
+    values: tuple[Literal, ...]
+
+
+class Matches(msgspec.Struct, frozen=True, gc=False):
+    """A string under a pattern."""
+
+    term: Term
+    tokens: Tokens
+
+
+class NotMatches(msgspec.Struct, frozen=True, gc=False):
+    term: Term
+    tokens: Tokens
+
+
+class Has(msgspec.Struct, frozen=True, gc=False):
+    """A list with an element equal to the value."""
+
+    term: Term
+    value: Literal
+
+
+class HasNot(msgspec.Struct, frozen=True, gc=False):
+    term: Term
+    value: Literal
+
+
+class AnyOf(msgspec.Struct, frozen=True, gc=False):
+    """Accepted if one of the parts accepts; the parts are neither Opaque nor AnyOf."""
+
+    parts: tuple[Primitive, ...]
+
+
+class Opaque(msgspec.Struct, frozen=True, gc=False):
+    """The oracle must find this condition `want`."""
+
+    condition: Condition
+    want: bool
+
+
+Simple = Present | Absent | Range | NotRange | OneOf | NoneOf | Matches | NotMatches | Has | HasNot
+Primitive = Simple | AnyOf | Opaque
+Row = tuple[Primitive, ...]
+Rows = tuple[Row, ...]
+
+ALWAYS: Rows = ((),)
+NEVER: Rows = ()
+ORDERED = (Kind.NUMBER, Kind.TIME)
+FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
+
+
+def normal(condition: Condition) -> Rows:
+    """The rows of a condition, each without contradictions that are plain to see."""
+    rows = _rows(condition, True)
+    return tuple(row for row in map(_simplified, rows) if row is not None)
+
+
+def _rows(node: Condition, want: bool) -> Rows:
+    """Rows that accept exactly the events for which the node is `want`."""
+    return RULES[type(node)](node, want)
+
+
+def _not(node: Not, want: bool) -> Rows:
+    return _rows(node.part, not want)
+
+
+def _and(node: And, want: bool) -> Rows:
+    return _all(node.parts, True) if want else _any(node, node.parts, False)
+
+
+def _or(node: Or, want: bool) -> Rows:
+    return _any(node, node.parts, True) if want else _all(node.parts, False)
+
+
+def _all(parts: Iterable[Condition], want: bool) -> Rows:
+    """The product of the parts' rows; the parts that would make it too large become opaque, largest first."""
+    pairs = [(part, _rows(part, want)) for part in parts]
+    product = 1
+    for _, rows in pairs:
+        product *= len(rows)
+    if product == 1:
+        return (tuple(primitive for _, (row,) in pairs for primitive in row),)
+    if any(len(rows) == 1 for _, rows in pairs):
+        pairs = [(part, _as_one_row(rows)) for part, rows in pairs]
+    if product > limits.DISJUNCTS_MAX:
+        pairs = _thinned(pairs, want)
+    out: Rows = ALWAYS
+    for _, rows in pairs:
+        out = tuple((*done, *row) for done in out for row in rows)
+    return out
+
+
+def _as_one_row(rows: Rows) -> Rows:
+    """Beside a row that can be indexed, `a OR b` is a test of its own and need not be multiplied out."""
+    if len(rows) > 1 and all(len(row) == 1 and type(row[0]) not in (Opaque, AnyOf) for row in rows):
+        return ((AnyOf(tuple(row[0] for row in rows)),),)
+    return rows
+
+
+def _thinned(pairs: list[tuple[Condition, Rows]], want: bool) -> list[tuple[Condition, Rows]]:
+    kept: list[tuple[Condition, Rows]] = []
+    product = 1
+    for part, rows in sorted(pairs, key=lambda pair: len(pair[1])):
+        if product * len(rows) > limits.DISJUNCTS_MAX:
+            rows = ((Opaque(part, want),),)
+        product *= len(rows)
+        kept.append((part, rows))
+    return kept
+
+
+def _any(node: Condition, parts: Iterable[Condition], want: bool) -> Rows:
+    rows = [row for part in parts for row in _rows(part, want)]
+    rows = _merged(rows)
+    return tuple(rows) if len(rows) <= limits.DISJUNCTS_MAX else ((Opaque(node, want),),)
+
+
+def _merged(rows: list[Row]) -> list[Row]:
+    """`a = 1 OR a = 2` is `a IN (1, 2)`: one row instead of two."""
+    merged: dict[Term, dict[Literal, None]] = {}
+    rest: list[Row] = []
+    for row in rows:
+        if len(row) == 1 and type(row[0]) is OneOf:
+            merged.setdefault(row[0].term, {}).update(dict.fromkeys(row[0].values))
+        else:
+            rest.append(row)
+    return [(OneOf(term, tuple(values)),) for term, values in merged.items()] + rest
+
+
+def _compare(node: Compare, want: bool) -> Rows:
+    op, left, right = node.op, node.left, node.right
+    if isinstance(left, Literal):
+        if isinstance(right, Literal):
+            return _constant(node, want)
+        op, left, right = FLIPPED[op], right, left
+    term = _term(left)
+    if term is None:
+        return ((Opaque(node, want),),)
+    if not isinstance(right, Literal):
+        constant = _folded(right)
+        if constant is None:
+            return ((Opaque(node, want),),)
+        right = constant
+    return _compare_literal(op, term, right, node.unlike, want)
+
+
+def _compare_literal(op: str, term: Term, literal: Literal, unlike: bool | None, want: bool) -> Rows:
+    kind = kind_of(literal.value)
+    if kind is Kind.NULL:
+        return NEVER
+    any_of_kind = Range(term, kind)
+    if op in ("=", "<>"):
+        equal: Rows = ((OneOf(term, (literal,)),),)
+        differs: Rows = ((any_of_kind, NoneOf(term, (literal,))),)
+        if (op == "=") is want:
+            unlike_too = op == "<>" and unlike is False
+            return (*equal, (Present(term), NotRange(any_of_kind))) if unlike_too else equal
+        if op == "=" and unlike is False:
+            return ((Present(term), NoneOf(term, (literal,))),)
+        return differs
+    if kind not in ORDERED:  # JMS: strings and booleans have no order
+        return ((Present(term),),) if unlike is False and not want else NEVER
+    inside = _range(op, term, kind, literal.value)
+    if want:
+        return ((inside,),)
+    return ((Present(term), NotRange(inside)),) if unlike is False else ((any_of_kind, NotRange(inside)),)
+
+
+def _range(op: str, term: Term, kind: Kind, bound: Any) -> Range:
+    is_open = len(op) == 1
+    if op[0] == ">":
+        return Range(term, kind, low=bound, low_open=is_open)
+    return Range(term, kind, high=bound, high_open=is_open)
+
+
+def _in(node: In, want: bool) -> Rows:
+    term = _term(node.operand)
+    if term is None:
+        return _constant(node, want) if isinstance(node.operand, Literal) else ((Opaque(node, want),),)
+    values = tuple(literal for literal in node.values if kind_of(literal.value) is not Kind.NULL)
+    if not values:
+        return NEVER if want else ((Present(term),),)
+    return ((OneOf(term, values),),) if want else ((Present(term), NoneOf(term, values)),)
+
+
+def _like(node: Like, want: bool) -> Rows:
+    return _matches(node, node.operand, (like_tokens(node.pattern, node.escape),), want)
+
+
+def _topic_pattern(node: TopicPattern, want: bool) -> Rows:
+    return _matches(node, node.operand, topic_tokens(node.pattern), want)
+
+
+def _matches(node: Condition, operand: Expression, patterns: tuple[Tokens, ...], want: bool) -> Rows:
+    term = _term(operand)
+    if term is None:
+        return _constant(node, want) if isinstance(operand, Literal) else ((Opaque(node, want),),)
+    if want:
+        return tuple((_match(term, tokens),) for tokens in patterns)
+    return ((Present(term), *(NotMatches(term, tokens) for tokens in patterns)),)
+
+
+def _match(term: Term, tokens: Tokens) -> Primitive:
+    """A pattern without wildcards is an equality, one that is a lone `%` any string."""
+    if all(isinstance(token, str) for token in tokens):
+        return OneOf(term, (Literal("".join(map(str, tokens))),))
+    return Range(term, Kind.STRING) if tokens == (Wild.MANY,) else Matches(term, tokens)
+
+
+def _is_null(node: IsNull, want: bool) -> Rows:
+    term = _term(node.operand)
+    if term is None:
+        return _constant(node, want) if isinstance(node.operand, Literal) else ((Opaque(node, want),),)
+    return ((Absent(term) if want else Present(term),),)
+
+
+def _is_a(node: IsA, want: bool) -> Rows:
+    types = Attribute((TYPES,))
+    return ((Has(types, Literal(node.type)) if want else HasNot(types, Literal(node.type)),),)
+
+
+def _truth(node: Truth, want: bool) -> Rows:
+    operand = node.operand
+    if isinstance(operand, Literal):
+        return _constant(node, want)
+    if isinstance(operand, Function) and operand.name in PREDICATES and _is_term(operand.args[0]):
+        term, argument = operand.args[0], operand.args[1]
+        if isinstance(argument, Literal):
+            if kind_of(argument.value) is Kind.NULL:
+                return NEVER
+            return PREDICATES[operand.name](term, argument, want)  # type: ignore[arg-type]
+    term_of_operand = _term(operand)
+    if term_of_operand is None:
+        return ((Opaque(node, want),),)
+    return ((OneOf(term_of_operand, (Literal(want),)),),)
+
+
+def _contains(term: Term, argument: Literal, want: bool) -> Rows:
+    """A substring of a string, or an element of a list."""
+    if not isinstance(argument.value, str):
+        return ((Has(term, argument),),) if want else ((Present(term), HasNot(term, argument)),)
+    tokens: Tokens = (Wild.MANY, argument.value, Wild.MANY) if argument.value else (Wild.MANY,)
+    if want:
+        return ((_match(term, tokens),), (Has(term, argument),))
+    return ((Present(term), NotMatches(term, tokens), HasNot(term, argument)),)
+
+
+def _starts_with(term: Term, argument: Literal, want: bool) -> Rows:
+    return _affix(term, argument, want, lambda text: (text, Wild.MANY))
+
+
+def _ends_with(term: Term, argument: Literal, want: bool) -> Rows:
+    return _affix(term, argument, want, lambda text: (Wild.MANY, text))
+
+
+def _affix(term: Term, argument: Literal, want: bool, pattern: Callable[[str], Tokens]) -> Rows:
+    if not isinstance(argument.value, str):
+        return NEVER if want else ((Present(term),),)
+    tokens: Tokens = pattern(argument.value) if argument.value else (Wild.MANY,)
+    return ((_match(term, tokens),),) if want else ((Present(term), NotMatches(term, tokens)),)
+
+
+PREDICATES: dict[str, Callable[[Term, Literal, bool], Rows]] = {
+    "contains": _contains,
+    "starts_with": _starts_with,
+    "ends_with": _ends_with,
+}
+
+
+def _is_term(node: Expression) -> bool:
+    if isinstance(node, Attribute):
+        return True
+    return isinstance(node, Function) and node.name in TERM_FUNCTIONS and isinstance(node.args[0], Attribute)
+
+
+def _term(node: Expression) -> Term | None:
+    return node if _is_term(node) else None  # type: ignore[return-value]
+
+
+def _folded(node: Expression) -> Literal | None:
+    """The literal an expression without attributes and calls comes to."""
+    if any(isinstance(part, (Attribute, Call)) for part in walk(node)):
+        return None
+    return Literal(value(node, {}))
+
+
+def _constant(node: Condition, want: bool) -> Rows:
+    return ALWAYS if evaluate(node, {}) is want else NEVER
+
+
+RULES: dict[type, Callable[[Any, bool], Rows]] = {
+    Compare: _compare,
+    In: _in,
+    Like: _like,
+    IsNull: _is_null,
+    Truth: _truth,
+    TopicPattern: _topic_pattern,
+    IsA: _is_a,
+    Not: _not,
+    And: _and,
+    Or: _or,
+}
+
+IMPLY_PRESENCE = (Range, OneOf, Matches, Has)
+
+
+def _simplified(row: Row) -> Row | None:
+    """Ranges of one term joined, repeated and implied primitives dropped; None if nothing can pass."""
+    if len(row) < 2:
+        return row if not _is_empty_range(row) else None
+    ranges: dict[tuple[Term, Kind], Range] = {}
+    others: dict[Primitive, None] = {}
+    implied: set[Term] = set()
+    for primitive in row:
+        if type(primitive) is Range:
+            key = (primitive.term, primitive.kind)
+            known = ranges.get(key)
+            ranges[key] = joined(known, primitive) if known else primitive
+        else:
+            others[primitive] = None
+        if type(primitive) in IMPLY_PRESENCE:
+            implied.add(primitive.term)  # type: ignore[union-attr]
+    if any(is_empty(one) for one in ranges.values()):
+        return None
+    rest = [p for p in others if not (type(p) is Present and p.term in implied)]
+    return (*ranges.values(), *rest)
+
+
+def _is_empty_range(row: Row) -> bool:
+    return bool(row) and type(row[0]) is Range and is_empty(row[0])
+
+
+def joined(a: Range, b: Range) -> Range:
+    """The range both accept."""
+    low, low_open, high, high_open = a.low, a.low_open, a.high, a.high_open
+    if b.low is not None and (low is None or b.low > low or (b.low == low and b.low_open)):
+        low, low_open = b.low, b.low_open
+    if b.high is not None and (high is None or b.high < high or (b.high == high and b.high_open)):
+        high, high_open = b.high, b.high_open
+    return Range(a.term, a.kind, low, high, low_open, high_open)
+
+
+def is_empty(one: Range) -> bool:
+    if one.low is None or one.high is None:
+        return False
+    return bool(one.low > one.high or (one.low == one.high and (one.low_open or one.high_open)))
