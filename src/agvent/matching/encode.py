@@ -1,0 +1,190 @@
+"""Python events to columns: the reference that the other encoders are tested against.
+
+An Event was checked when it was made. A plain dict is read as it is: only the values that some subscription mentions
+are looked at, and one that cannot be an event's raises EventError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from agvent import limits
+from agvent.event import HEADERS, Event, Kind, Path, checked, event_of, kind_of, microseconds, step_into
+from agvent.matching.arrays import F64, U8
+from agvent.matching.batch import Batch, Grid, empty_columns
+from agvent.matching.plan import ELEMENT_KINDS, Node, Plan, Target
+from agvent.matching.slots import NONE, Slots
+from agvent.matching.strings import Strings
+
+NULL, NUMBER, STRING, BOOL, TIME, BYTES, LIST, _ = Kind  # an enum's member costs 100 ns to look up
+SIZED = frozenset({STRING, BYTES, LIST})
+INT_MIN, INT_MAX = limits.INT_MIN, limits.INT_MAX
+
+NO_HEADERS = Event()
+NO_BYTES = np.zeros(0, np.uint8)
+NO_ELEMENTS = np.zeros(0)
+ONE_LIVE = np.ones(1, np.uint8)
+
+
+def encode_events(events: Sequence[Event | Mapping[str, Any]], slots: Slots, strings: Strings) -> Batch:
+    """The columns of some events, a row for each."""
+    plan = slots.derived(Plan)
+    count = len(events)
+    if count == 1:
+        values, texts, lists = plan.empty
+        columns = (values.copy(), texts.copy() if plan.texts else texts, lists.copy() if plan.lists else lists)
+    else:
+        columns = empty_columns(count, plan.values, plan.texts, plan.lists)
+    rows = RowWriter(plan, strings, columns)
+    for row, event in enumerate(events):
+        rows.fill(row, event)
+    live = ONE_LIVE if count == 1 else np.ones(count, np.uint8)
+    return Batch(*columns, rows.data(NO_BYTES), rows.elements(NO_ELEMENTS), live, lambda row: event_of(events[row]))
+
+
+class RowWriter:
+    """Columns that are filled event by event. Texts and elements come after those already there."""
+
+    __slots__ = (
+        "_data",
+        "_data_start",
+        "_elements",
+        "_elements_start",
+        "_into",
+        "lists",
+        "plan",
+        "strings",
+        "texts",
+        "values",
+    )
+
+    def __init__(
+        self, plan: Plan, strings: Strings, columns: Grid, data_start: int = 0, elements_start: int = 0
+    ) -> None:
+        self.plan = plan
+        self.strings = strings
+        self.values, self.texts, self.lists = columns
+        self._data = bytearray()
+        self._data_start = data_start
+        self._elements: list[float] = []
+        self._elements_start = elements_start
+
+    def data(self, before: U8) -> U8:
+        """The bytes of all texts, after those that were there before."""
+        return np.concatenate((before, np.frombuffer(self._data, np.uint8))) if self._data else before
+
+    def elements(self, before: F64) -> F64:
+        """The elements of all lists, after those that were there before."""
+        return np.concatenate((before, np.array(self._elements))) if self._elements else before
+
+    def fill(self, row: int, source: Event | Mapping[str, Any]) -> None:
+        """Writes an event into a row in which nothing is yet."""
+        self._into = self.values[row]
+        if type(source) is dict:
+            self._attributes(row, source)
+        else:
+            self._event(row, event_of(source))
+
+    def put(self, row: int, target: Target, value: Any) -> None:
+        """Writes one value into its places."""
+        self._into = self.values[row]
+        self._value(row, target, value)
+
+    def _attributes(self, row: int, source: dict[Any, Any]) -> None:
+        """A plain dict, its numbers and strings on the shortest way; in doubt the general one takes over."""
+        nodes, into, find = self.plan.attributes, self._into, self.strings.find
+        for key, value in source.items():
+            node = nodes.get(key)
+            if node is None:
+                if type(key) is not str or key[:1] == "$":
+                    return self._event(row, event_of(source))
+                continue
+            places = node.quick.get(type(value))
+            if places is None:
+                self._node(row, node, value)
+            elif type(value) is str:
+                into[places[0]] = 1.0
+                into[places[1]] = find(encoded(value, (key,)))
+            elif INT_MIN <= value <= INT_MAX:
+                into[places[0]] = 1.0
+                into[places[1]] = value + 0.0
+            else:
+                self._node(row, node, value)
+        return self._headers(row, NO_HEADERS)
+
+    def _event(self, row: int, event: Event) -> None:
+        attributes = event.attributes
+        for name, node in self.plan.attributes.items():
+            self._node(row, node, attributes.get(name))  # type: ignore[arg-type]
+        self._headers(row, event)
+
+    def _headers(self, row: int, event: Event) -> None:
+        for name, node in self.plan.headers.items():
+            self._node(row, node, HEADERS[name](event))  # type: ignore[index]
+
+    def _node(self, row: int, node: Node, value: Any) -> None:
+        if node.target is not None:
+            self._value(row, node.target, value)
+        for step, child in node.children.items():
+            self._node(row, child, step_into(value, step))
+
+    def _value(self, row: int, target: Target, value: Any) -> None:
+        kind = kind_of(value)
+        if kind is NULL:
+            return
+        slots = target.values
+        if slots[NULL] != NONE:
+            self._into[slots[NULL]] = 1.0
+        if kind is STRING:
+            self._string(row, target, value)
+        elif slots[kind] != NONE:
+            self._into[slots[kind]] = self._float(kind, value, target)
+        if kind is LIST:
+            self._list(row, target, value)
+        if target.size is not None and kind in SIZED:
+            self._value(row, target.size, len(value))
+
+    def _string(self, row: int, target: Target, value: str) -> None:
+        text = encoded(value, target.path)
+        slot = target.values[STRING]
+        if slot != NONE:
+            self._into[slot] = self.strings.find(text)
+        if target.text != NONE:
+            self.texts[row, target.text] = self._data_start + len(self._data), len(text)
+            self._data += text
+        if target.lower is not None:
+            self._value(row, target.lower, value.lower())
+
+    def _list(self, row: int, target: Target, value: Sequence[Any]) -> None:
+        for kind, column in enumerate(target.lists):
+            if column != NONE:
+                asked = kind in ELEMENT_KINDS
+                found = [self._float(kind, item, target) for item in value if kind_of(item) == kind and asked]
+                self.lists[row, column] = self._elements_start + len(self._elements), len(found)
+                self._elements += found
+
+    def _float(self, kind: int, value: Any, target: Target) -> float:
+        """A value as the column of its kind holds it."""
+        if kind == NUMBER:
+            if not INT_MIN <= value <= INT_MAX:
+                checked(value, target.path)
+            return float(value) + 0.0  # -0.0 becomes 0.0
+        if kind == STRING:
+            return self.strings.find(encoded(value, target.path))
+        if kind == TIME:
+            return float(microseconds(value))
+        if kind == BYTES:
+            return self.strings.find(bytes(value))
+        return float(value) if kind == BOOL else 1.0
+
+
+def encoded(text: str, path: Path) -> bytes:
+    """The text in UTF-8, or an EventError for a lone surrogate."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        checked(text, path)
+        raise

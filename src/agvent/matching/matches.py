@@ -1,0 +1,59 @@
+"""Matches: pairs of an event and a subscription, as integers until somebody asks for names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from agvent.filters.subscription import Subscription
+from agvent.matching.arrays import I32, I64
+from agvent.matching.batch import Rejected
+
+if TYPE_CHECKING:
+    import pyarrow
+
+
+class Matches:
+    """Event e matches the subscriptions with the ordinals subscriptions[ends[e - 1] : ends[e]], none twice.
+
+    `event_count` is how many events were looked at, those without a match and those in `rejected` included.
+    """
+
+    def __init__(
+        self, subscriptions: I32, ends: I64, known: Sequence[Subscription], rejected: Sequence[Rejected] = ()
+    ) -> None:
+        self.subscriptions = subscriptions
+        self.ends = ends
+        self.event_count = len(ends)
+        self.rejected = list(rejected)
+        self._known = known
+
+    def __len__(self) -> int:
+        return len(self.subscriptions)
+
+    @cached_property
+    def events(self) -> I64:
+        """The event of every pair, ascending."""
+        return np.repeat(np.arange(self.event_count), np.diff(self.ends, prepend=0))
+
+    def ids(self) -> list[str]:
+        """The subscription's id of every pair."""
+        known = self._known
+        return [known[ordinal].id for ordinal in self.subscriptions.tolist()]
+
+    def by_event(self) -> Iterator[tuple[int, list[str]]]:
+        """Each event that matched something, with the ids in code-point order."""
+        ids, start = self.ids(), 0
+        for event, end in enumerate(self.ends.tolist()):
+            if end > start:
+                yield event, sorted(ids[start:end])
+                start = end
+
+    def to_arrow(self) -> pyarrow.Table:
+        """A table with the columns `event` (int64) and `subscription` (string)."""
+        import pyarrow  # noqa: PLC0415 - only who asks for Arrow pays for importing it
+
+        return pyarrow.table({"event": self.events, "subscription": pyarrow.array(self.ids(), "string")})

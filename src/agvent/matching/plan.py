@@ -1,0 +1,112 @@
+"""The plan: the slots as an encoder walks them, a tree of path steps with the places to fill at its nodes.
+
+A plan is a snapshot. Slots may grow while it is made: a slot beyond the counts that were read first is left out, and
+the next plan has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from agvent import limits
+from agvent.event import HEADERS, Kind, Path
+from agvent.matching.batch import empty_columns
+from agvent.matching.slots import NONE, Field, Slots
+
+ELEMENT_KINDS = (Kind.NUMBER, Kind.STRING, Kind.BOOL, Kind.TIME, Kind.BYTES)
+"""The kinds of list elements that can equal something; list columns of the others stay empty."""
+
+
+class Target(NamedTuple):
+    """Where one field's value goes; NONE where nobody asks."""
+
+    path: Path
+    values: tuple[int, ...]
+    lists: tuple[int, ...]
+    text: int
+    lower: Target | None
+    size: Target | None
+
+
+class Node:
+    """A step of a path: what to fill with the value here, and which members or elements to go on to.
+
+    `quick` is for the many nodes that ask for one number or code and perhaps presence: the slots of both by the
+    value's type. Where nobody asks for presence the value's own slot stands in its place, and is then written over.
+    """
+
+    __slots__ = ("children", "quick", "target")
+
+    def __init__(self) -> None:
+        self.children: dict[str | int, Node] = {}
+        self.target: Target | None = None
+        self.quick: dict[type, tuple[int, int]] = {}
+
+    def settle(self) -> None:
+        """Makes `quick`, once the nodes below are known."""
+        for child in self.children.values():
+            child.settle()
+        target = self.target
+        if target is None or self.children or target.text != NONE or max(target.lists) != NONE:
+            return
+        for kind, types in QUICK_TYPES.items():
+            slot, present = target.values[kind], target.values[Kind.NULL]
+            if slot != NONE:
+                self.quick |= dict.fromkeys(types, (slot if present == NONE else present, slot))
+
+
+QUICK_TYPES: dict[Kind, tuple[type, ...]] = {Kind.NUMBER: (int, float), Kind.STRING: (str,)}
+
+
+class Plan:
+    """The nodes of all attributes by first name, of all headers likewise, and the columns of one event with nothing."""
+
+    __slots__ = ("attributes", "empty", "headers", "lists", "texts", "values")
+
+    def __init__(self, slots: Slots) -> None:
+        self.values, self.texts, self.lists = slots.value_count, slots.text_count, slots.list_count
+        self.attributes: dict[str | int, Node] = {}
+        self.headers: dict[str | int, Node] = {}
+        for field in list(slots.fields.values()):
+            self._add(field)
+        for node in (*self.attributes.values(), *self.headers.values()):
+            node.settle()
+        self.empty = empty_columns(1, self.values, self.texts, self.lists)
+
+    def targets(self) -> Iterator[Target]:
+        """All targets of paths; those of their functions hang below them."""
+        waiting = [*self.attributes.values(), *self.headers.values()]
+        while waiting:
+            node = waiting.pop()
+            waiting += node.children.values()
+            if node.target is not None:
+                yield node.target
+
+    def lowered(self) -> list[Target]:
+        """The targets whose text lower() is asked of."""
+        return [target for target in self.targets() if target.lower is not None and target.text != NONE]
+
+    def _add(self, field: Field) -> None:
+        if len(field.path) > limits.EVENT_DEPTH_MAX:
+            return  # no event is that deep
+        first, *rest = field.path
+        nodes = self.headers if first in HEADERS else self.attributes
+        node = nodes.setdefault(first, Node())
+        for step in rest:
+            node = node.children.setdefault(step, Node())
+        node.target = self._target(field)
+
+    def _target(self, field: Field) -> Target:
+        return Target(
+            field.path,
+            tuple(_within(slot, self.values) for slot in field.values),
+            tuple(_within(slot, self.lists) for slot in field.lists),
+            _within(field.text, self.texts),
+            None if field.lower is None else self._target(field.lower),
+            None if field.size is None else self._target(field.size),
+        )
+
+
+def _within(slot: int, count: int) -> int:
+    return slot if slot < count else NONE

@@ -1,0 +1,157 @@
+"""One search of a batch: snapshot and tail through the kernels, the residuals through the oracle, one result."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from agvent.filters.evaluate import Behaviours, evaluate
+from agvent.matching.arrays import I32, I64, U64, Records
+from agvent.matching.batch import Batch
+from agvent.matching.kernel import ASKED, match_snapshot, match_snapshot_at_once
+from agvent.matching.state import Mark, State
+from agvent.matching.tail import match_tail, match_tail_at_once
+
+NOTHING: I32 = np.zeros(0, np.int32)
+NO_BITS: U64 = np.zeros((0, 0), np.uint64)
+ROOM_MIN = 1 << 12
+AT_ONCE_MAX = 16
+"""Events of a batch that is matched without giving up the interpreter's lock."""
+
+
+class Found(NamedTuple):
+    """The matches of a batch: event e's are subscriptions[ends[e - 1] : ends[e]]."""
+
+    subscriptions: I32
+    ends: I64
+
+
+class Buffers:
+    """Room for matches, one per thread, kept between searches."""
+
+    def __init__(self) -> None:
+        self.state = np.zeros(4, np.int64)
+        self.one_end = np.zeros(1, np.int64)
+        self.grow(ROOM_MIN)
+
+    def grow(self, needed: int) -> None:
+        size = 1 << (needed - 1).bit_length()
+        self.subscription = np.empty(size, np.int32)
+        self.asked = np.empty(size, ASKED)
+        self.shared = np.empty(size, np.int32)
+
+
+class _Local(threading.local):
+    def __init__(self) -> None:
+        self.buffers = Buffers()
+
+
+_local = _Local()
+
+
+def search(state: State, mark: Mark, batch: Batch, behaviours: Behaviours | None, bits: U64 = NO_BITS) -> Found:
+    """All matches of the batch, none twice. With `bits`, fills them and finds one match at least for each."""
+    ends = np.empty(len(batch), np.int64)
+    found: list[Found] = []
+    asked: list[Records] = []
+    for kernel, before, after in _kernels(state, mark, batch, bits, at_once=len(batch) <= AT_ONCE_MAX):
+        parts: list[I32] = []
+        done, total = 0, 0
+        while done < len(batch):
+            first = done
+            done, matches, questions = _run(kernel, before, after, ends, first)
+            parts.append(matches.copy())
+            asked += [questions.copy()] if len(questions) else []
+            ends[first:done] += total
+            total += len(matches)
+        found.append(Found(parts[0] if len(parts) == 1 else np.concatenate([*parts, NOTHING]), ends.copy()))
+    if asked:
+        pairs = _confirmed(state, batch, behaviours, np.concatenate(asked), bits)
+        found.append(_found(pairs[:, 0], pairs[:, 1].astype(np.int32), len(batch)))
+    return found[0] if len(found) == 1 else _merged(found, len(batch), unique=bool(asked))
+
+
+def search_one(state: State, mark: Mark, batch: Batch, behaviours: Behaviours | None) -> list[int]:
+    """The ordinals that the only event of a batch matches: the same search, without what only batches need."""
+    ordinals: list[int] = []
+    asked: list[Records] = []
+    ends = _local.buffers.one_end
+    for kernel, before, after in _kernels(state, mark, batch, NO_BITS, at_once=True):
+        done, matches, questions = _run(kernel, before, after, ends, 0)
+        while not done:
+            done, matches, questions = _run(kernel, before, after, ends, 0)
+        ordinals += matches.tolist()
+        asked += [questions.copy()] if len(questions) else []
+    if asked:
+        pairs = _confirmed(state, batch, behaviours, np.concatenate(asked), NO_BITS)
+        return list({*ordinals, *pairs[:, 1].tolist()})
+    return ordinals
+
+
+def _kernels(state: State, mark: Mark, batch: Batch, bits: U64, *, at_once: bool) -> list[tuple[Any, Any, Any]]:
+    """The kernels to run, each with what it takes before and after the room for its matches."""
+    columns = (batch.values, batch.texts, batch.lists, batch.data, batch.elements, batch.live)
+    reader = (mark.version, state.ended, state.until, state.destination, bits)
+    strings = state.strings.view
+    runs: list[tuple[Any, Any, Any]] = []
+    if len(state.snapshot.lists):
+        kernel = match_snapshot_at_once if at_once else match_snapshot
+        runs.append((kernel, (*state.snapshot, *strings, *columns), reader))
+    if mark.row_limit > state.snapshot_rows:
+        kernel = match_tail_at_once if at_once else match_tail
+        store = state.store
+        rows = (*state.tail.view, store.rows, store.predicates, *store.tests)
+        runs.append((kernel, (*rows, *strings, *columns), (*reader, mark.row_limit, mark.group_count)))
+    return runs
+
+
+def _run(kernel: Any, before: Any, after: Any, ends: I64, first: int) -> tuple[int, I32, Records]:
+    """Runs a kernel from an event on; the event it came to, and what it found, valid until the next run. If it ran out
+    of room, there is more the next time."""
+    buffers = _local.buffers
+    buffers.state[:] = 0
+    done: int = kernel(*before, buffers.subscription, ends, buffers.asked, buffers.shared, buffers.state, *after, first)
+    matches, questions, _, needed = buffers.state.tolist()
+    result = done, buffers.subscription[:matches], buffers.asked[:questions]
+    if needed > len(buffers.subscription) // 4:
+        buffers.grow(4 * needed)
+    return result
+
+
+def _confirmed(state: State, batch: Batch, behaviours: Behaviours | None, asked: Records, bits: U64) -> I64:
+    """The pairs of event and subscription that the oracle confirms, ascending; it is asked once for each residual of an
+    event."""
+    answers: dict[tuple[int, int], bool] = {}
+    kept: list[tuple[int, int]] = []
+    for event, ordinal, residual in asked.tolist():
+        destination = int(state.destination[ordinal])
+        if bits.shape[1] and int(bits[event, destination >> 6]) >> (destination & 63) & 1:
+            continue
+        key = (event, residual)
+        if key not in answers:
+            answers[key] = evaluate(state.store.residuals[residual], batch.event(event), behaviours) is True
+        if answers[key]:
+            kept.append((event, ordinal))
+            if bits.shape[1]:
+                bits[event, destination >> 6] |= np.uint64(1 << (destination & 63))
+    return np.array(sorted(kept), np.int64).reshape(-1, 2)
+
+
+def _found(events: I64, subscriptions: I32, count: int) -> Found:
+    """Matches whose events ascend."""
+    return Found(subscriptions, np.cumsum(np.bincount(events, minlength=count)))
+
+
+def _merged(found: list[Found], count: int, *, unique: bool) -> Found:
+    """The matches of several sources, event by event. Rows of one subscription may be in different sources only if the
+    oracle was asked: then what was found twice is dropped."""
+    if not found:
+        return Found(np.zeros(0, np.int32), np.zeros(count, np.int64))
+    events = np.concatenate([np.repeat(np.arange(count), np.diff(one.ends, prepend=0)) for one in found])
+    subscriptions = np.concatenate([one.subscriptions for one in found])
+    both = np.sort(events << 32 | subscriptions)
+    if unique and len(both):
+        both = both[np.r_[True, both[1:] != both[:-1]]]
+    return _found(both >> 32, (both & 0xFFFFFFFF).astype(np.int32), count)
