@@ -1,0 +1,149 @@
+"""Saved indexes: what comes back is what was saved, and a damaged file is refused before any of it is used."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+from agvent.errors import IndexFileError
+from agvent.filters.subscription import Subscription
+from agvent.matching.subscriptions import Subscriptions
+from agvent.store.index_file import load_index, save_index
+
+EVENTS = [
+    {"symbol": "IBM", "price": 12.5, "tags": ["a"], "n": 2**53 + 1, "$topic": "a/b"},
+    {"symbol": "HP", "price": 99, "note": "Hello"},
+    {},
+]
+FILTERS = {
+    "equal": "symbol = 'IBM'",
+    "range": "price BETWEEN 10 AND 20",
+    "like": "symbol LIKE 'I%M'",
+    "member": "symbol IN ('HP', 'IBM') OR price > 1000",
+    "oracle": "price * 2 > 20 AND lower(note) = 'hello'",
+    "exact": "n = 9007199254740993",
+    "element": "contains(tags, 'a')",
+    "missing": "price IS NULL",
+}
+
+
+def sample() -> Subscriptions:
+    made = Subscriptions(Subscription(id=id, filter=text) for id, text in FILTERS.items())
+    made.add("topic", pattern="a/#", destination=65)
+    made.add("gone", "price > 0")
+    made.remove("gone")
+    return made
+
+
+def answers(made: Subscriptions) -> list[list[str]]:
+    return [made.match(event) for event in EVENTS]
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_loaded_index_answers_as_the_saved_one(tmp_path: Path, verify: bool) -> None:
+    """Matches, destinations, names and statistics survive, residuals and deleted subscriptions included."""
+    made = sample()
+    save_index(made, tmp_path / "index")
+    loaded = load_index(tmp_path / "index", verify=verify)
+    assert (len(loaded), answers(loaded)) == (9, answers(made))
+    assert list(loaded.match_batch(EVENTS).by_event()) == list(made.match_batch(EVENTS).by_event())
+    assert loaded.destinations(EVENTS).tolist() == made.destinations(EVENTS).tolist()
+    assert sorted(loaded) == sorted(made)
+    assert loaded.get("topic") == Subscription(id="topic", pattern="a/#")
+
+
+def test_a_loaded_index_can_be_changed_and_saved_again(tmp_path: Path) -> None:
+    """The first change copies it into memory; the file stays as it was."""
+    made = sample()
+    save_index(made, tmp_path / "index")
+    before = (tmp_path / "index").read_bytes()
+    loaded = load_index(tmp_path / "index")
+    for one in (made, loaded):
+        one.remove("equal")
+        one.add("new", "symbol LIKE '%B%' AND price + 1 > 3")
+        one.replace("range", "price > 50")
+    assert (
+        answers(loaded)
+        == answers(made)
+        == [
+            ["element", "exact", "like", "member", "new", "topic"],
+            ["member", "oracle", "range"],
+            ["missing"],
+        ]
+    )
+    loaded.compact()
+    assert answers(loaded) == answers(made)
+    save_index(loaded, tmp_path / "second")
+    assert answers(load_index(tmp_path / "second")) == answers(made)
+    assert (tmp_path / "index").read_bytes() == before
+
+
+def test_an_index_of_nothing_is_saved_too(tmp_path: Path) -> None:
+    """No subscriptions, no matches, no special case."""
+    save_index(Subscriptions(), tmp_path / "index")
+    loaded = load_index(tmp_path / "index")
+    assert (len(loaded), answers(loaded)) == (0, [[], [], []])
+    loaded.add("s", "price > 1")
+    assert answers(loaded) == [["s"], ["s"], []]
+
+
+def test_any_flipped_byte_is_refused(tmp_path: Path) -> None:
+    """Whatever byte of the file is damaged, loading says so; the padding between arrays holds nothing."""
+    save_index(sample(), tmp_path / "index")
+    data = bytearray((tmp_path / "index").read_bytes())
+    refused = 0
+    for at in range(0, len(data), 97):
+        if data[at]:
+            data[at] ^= 0xFF
+            (tmp_path / "damaged").write_bytes(data)
+            with pytest.raises(IndexFileError):
+                load_index(tmp_path / "damaged")
+            data[at] ^= 0xFF
+            refused += 1
+    assert refused > 50
+
+
+def test_a_cut_off_file_is_refused(tmp_path: Path) -> None:
+    """Every length short of the whole gives an error that names the file."""
+    save_index(sample(), tmp_path / "index")
+    data = (tmp_path / "index").read_bytes()
+    for size in (0, 5, 20, 100, len(data) // 2, len(data) - 1):
+        (tmp_path / "short").write_bytes(data[:size])
+        with pytest.raises(IndexFileError, match="short"):
+            load_index(tmp_path / "short")
+
+
+def test_a_file_of_another_format_says_which(tmp_path: Path) -> None:
+    """A newer format is refused by number, with what to do."""
+    save_index(sample(), tmp_path / "index")
+    data = bytearray((tmp_path / "index").read_bytes())
+    data[8] = 9
+    (tmp_path / "newer").write_bytes(data)
+    with pytest.raises(IndexFileError, match="has format 9, this Agvent reads 1") as caught:
+        load_index(tmp_path / "newer")
+    assert caught.value.hint == "save it again"
+
+
+def test_a_missing_file_and_a_missing_folder_are_named(tmp_path: Path) -> None:
+    """The error says which path and why."""
+    with pytest.raises(IndexFileError, match="nowhere: No such file or directory"):
+        load_index(tmp_path / "nowhere")
+    with pytest.raises(IndexFileError, match=r"cannot save the index to .*: No such file or directory"):
+        save_index(sample(), tmp_path / "no folder" / "index")
+
+
+def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
+    """A full disk (here: a limit on file size) is reported; the index saved before is whole, and nothing is left."""
+    save_index(sample(), tmp_path / "index")
+    before = (tmp_path / "index").read_bytes()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+    try:
+        with pytest.raises(IndexFileError, match="cannot save the index"):
+            save_index(sample(), tmp_path / "index")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (os.listdir(tmp_path), (tmp_path / "index").read_bytes()) == (["index"], before)
