@@ -1,0 +1,95 @@
+"""Agvent: content-based publish/subscribe. This is the front door, and it holds names only.
+
+A name's home is imported when the name is first used, so that `import agvent` is quick: NumPy, Numba and pyarrow come
+in with `Subscriptions`, not before.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from agvent.errors import (
+        AgventError,
+        CallerError,
+        EnvironmentFault,
+        EventError,
+        FilterError,
+        IndexFileError,
+        SubscriptionError,
+        TranslationError,
+    )
+    from agvent.event import Event, EventId
+    from agvent.event_json import decode_event
+    from agvent.filters.evaluate import evaluate
+    from agvent.filters.explain import Explanation, explain
+    from agvent.filters.languages import format_filter, parse
+    from agvent.filters.relations import covers, overlaps
+    from agvent.filters.subscription import Subscription
+    from agvent.matching.matches import Matches
+    from agvent.matching.subscriptions import Subscriptions
+    from agvent.store.index_file import load_index, save_index
+else:
+    _HOMES = {
+        "AgventError": "agvent.errors",
+        "CallerError": "agvent.errors",
+        "EnvironmentFault": "agvent.errors",
+        "Event": "agvent.event",
+        "EventError": "agvent.errors",
+        "EventId": "agvent.event",
+        "Explanation": "agvent.filters.explain",
+        "FilterError": "agvent.errors",
+        "IndexFileError": "agvent.errors",
+        "Matches": "agvent.matching.matches",
+        "Subscription": "agvent.filters.subscription",
+        "SubscriptionError": "agvent.errors",
+        "Subscriptions": "agvent.matching.subscriptions",
+        "TranslationError": "agvent.errors",
+        "covers": "agvent.filters.relations",
+        "decode_event": "agvent.event_json",
+        "evaluate": "agvent.filters.evaluate",
+        "explain": "agvent.filters.explain",
+        "format_filter": "agvent.filters.languages",
+        "load_index": "agvent.store.index_file",
+        "overlaps": "agvent.filters.relations",
+        "parse": "agvent.filters.languages",
+        "save_index": "agvent.store.index_file",
+    }
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'agvent' has no attribute {name!r}")
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
+
+__all__ = [
+    "AgventError",
+    "CallerError",
+    "EnvironmentFault",
+    "Event",
+    "EventError",
+    "EventId",
+    "Explanation",
+    "FilterError",
+    "IndexFileError",
+    "Matches",
+    "Subscription",
+    "SubscriptionError",
+    "Subscriptions",
+    "TranslationError",
+    "covers",
+    "decode_event",
+    "evaluate",
+    "explain",
+    "format_filter",
+    "load_index",
+    "overlaps",
+    "parse",
+    "save_index",
+]

@@ -1,0 +1,117 @@
+"""The `agvent` command: reads the arguments, runs one subcommand, turns errors into exit codes."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import NoReturn
+
+from agvent.cli import explain, filter, match
+from agvent.errors import AgventError, CallerError
+
+COMMANDS = {"match": match, "explain": explain, "filter": filter}
+
+OK = 0
+NEGATIVE = 1
+MISTAKE = 2
+ENVIRONMENT = 3
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+DESCRIPTION = """\
+Match events against standing filters.
+
+A filter says what somebody wants to hear of: price > 100 AND symbol = 'IBM'.
+A subscription is a filter with an id; an event is an object of attributes.
+"""
+
+EPILOG = """\
+examples:
+  agvent match subscriptions.jsonl events.jsonl
+  tail -f events.jsonl | agvent match subscriptions.jsonl - --on-error skip
+  agvent explain "price > 100" '{"price": 99.5}'
+  agvent filter check subscriptions.jsonl
+
+exit codes:
+    0  done
+    1  explain: the filter does not match; filter check: a subscription is wrong
+    2  a mistake in the arguments, a filter, a subscription or an event
+    3  the machine: a file that cannot be opened, read or written
+  130  interrupted (Ctrl-C)
+  141  whoever read the output stopped reading
+
+agvent COMMAND --help says more about one command.
+"""
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse, with our form of error."""
+
+    def error(self, message: str) -> NoReturn:
+        complain(CallerError(message, hint=f"{self.prog} --help"))
+        sys.exit(MISTAKE)
+
+
+def parser() -> Parser:
+    """The whole command, subcommands included."""
+    formatter = argparse.RawDescriptionHelpFormatter
+    whole = Parser(prog="agvent", description=DESCRIPTION, epilog=EPILOG, formatter_class=formatter)
+    whole.add_argument("--version", action="version", version=f"agvent {version('agvent')}")
+    commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    for name, command in COMMANDS.items():
+        command.configure(
+            commands.add_parser(
+                name,
+                help=command.SUMMARY,
+                description=command.DESCRIPTION,
+                epilog=command.EPILOG,
+                formatter_class=formatter,
+            )
+        )
+    return whole
+
+
+def complain(error: AgventError) -> None:
+    """The error on standard error, its hint on a line of its own."""
+    text = str(error)
+    if error.hint and "\nhint: " not in text:
+        text += f"\nhint: {error.hint}"
+    print(f"error: {text}", file=sys.stderr)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and gives its exit code."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # an encoding without ✓ shows \u2713
+    try:
+        try:
+            args = parser().parse_args(argv)
+            code: int = args.run(args)
+        finally:
+            sys.stdout.flush()  # at exit it would be too late to say that it failed
+    except BrokenPipeError:
+        give_up_output()
+        return BROKEN_PIPE
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except CallerError as error:
+        complain(error)
+        return MISTAKE
+    except AgventError as error:
+        complain(error)
+        return ENVIRONMENT
+    except OSError as error:
+        give_up_output()
+        named = f"{error.filename}: " if error.filename else ""
+        complain(AgventError(f"{named}{error.strerror or error}"))
+        return ENVIRONMENT
+    return code
+
+
+def give_up_output() -> None:
+    """What could not be written goes nowhere, or Python would try again at exit and fail with a code of its own."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,0 +1,72 @@
+"""The examples run, and print what their readers are told to expect."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+PRINTED = {
+    "stock_alerts.py": """\
+IBM ['ada: IBM is cheap']
+MSFT ['ben: any large trade', 'cy: tech moves']
+FXA ['dee: funds, not bonds']
+FXB []
+after the change:
+IBM []
+MSFT ['cy: tech moves']
+FXA ['dee: funds, not bonds']
+FXB []
+""",
+    "topics_and_tags.py": """\
+['all sports', 'scores']
+['all sports', 'high scores']
+['channel 42']
+['red Fords', 'vehicles']
+[]
+""",
+    "why.py": """\
+does not match because price > 100 OR volume > 1000 is unknown: price is 99.5, volume is missing
+  ? AND is unknown
+    ✓ symbol = 'IBM'   (symbol is 'IBM')
+    ? OR is unknown
+      ✗ price > 100   (price is 99.5)
+      ? volume > 1000   (volume is missing)
+price < 100 covers price < 50: True
+price < 50 covers price < 100: False
+price < 100 overlaps price > 200: False
+line 1, column 17: expected a value, found 'AND'
+  price > 100 AND AND symbol = 'IBM'
+                  ^
+hint: AND is a reserved word; write "AND" if it is a name
+""",
+}
+
+
+def run(script: str, *words: str) -> str:
+    done = subprocess.run([sys.executable, EXAMPLES / script, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+@pytest.mark.parametrize("script", PRINTED)
+def test_an_example_prints_what_it_should(script: str) -> None:
+    """A script of examples/ runs as it stands."""
+    assert run(script) == PRINTED[script]
+
+
+def test_every_example_is_tested() -> None:
+    """No script of examples/ is left out here."""
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PRINTED, "demo.py"}
+
+
+def test_the_demonstration_explains_three_matches() -> None:
+    """`make demo`, on a smaller workload: a table of figures, and three matches with their reasons."""
+    printed = run("demo.py", "--subscriptions", "2000", "--events", "3000")
+    assert "events per second" in printed
+    assert printed.count("Why event ") == 3
+    assert printed.count("\nmatches\n") == 3
