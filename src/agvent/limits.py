@@ -26,8 +26,9 @@ REGEX_PROGRAM_BYTES_MAX: Final = 1 << 20
 DISJUNCTS_MAX: Final = 16
 """Rows one filter may become in the index; an OR beyond it is verified instead of expanded."""
 
-ACCESS_KEYS_MAX: Final = 64
-"""Hash keys one row may be filed under (the members of its IN); a longer list is verified instead."""
+ACCESS_KEYS_MAX: Final = 1_024
+"""Hash keys one row may be filed under, the members of its IN: a long watch list still is found by its members, at 28
+bytes and its other predicates each; a longer one is verified instead."""
 
 EVENT_DEPTH_MAX: Final = 32
 """Nesting of objects and lists in an event."""

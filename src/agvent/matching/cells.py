@@ -112,12 +112,13 @@ def _plain(part, rows, predicates, access, used):  # type: ignore[no-untyped-def
 
 @njit(nogil=True, cache=True)
 def _cuts(part: I32, rows: Records, predicates: Records, access: I32, slot: int) -> Any:
-    """Up to CELLS_MAX - 1 distinct bounds that cut the list's own into equal shares."""
+    """Distinct bounds that cut the list's own into equal shares: a cell for every four rows, at most CELLS_MAX."""
     ends = np.sort(_bounds_on(part, rows, predicates, access, slot))
-    if len(ends) >= CELLS_MAX:
-        chosen = np.empty(CELLS_MAX - 1)
-        for i in range(CELLS_MAX - 1):
-            chosen[i] = ends[i * (len(ends) - 1) // (CELLS_MAX - 2)]
+    count = min(CELLS_MAX, len(part) // 4) - 1
+    if len(ends) > count:
+        chosen = np.empty(count)
+        for i in range(count):
+            chosen[i] = ends[i * (len(ends) - 1) // max(1, count - 1)]
         ends = chosen
     return np.unique(ends)
 

@@ -248,3 +248,12 @@ def test_the_dictionary_forgets_strings_that_nobody_names(monkeypatch: pytest.Mo
         made.remove("s")
     assert made.statistics().strings < 600
     assert (made.match(STOCK), len(made)) == (["kept"], 1)
+
+
+@pytest.mark.parametrize("members", [1000, 2000], ids=["by its members", "verified"])
+def test_a_long_watch_list_is_one_subscription(members: int) -> None:
+    """An IN is found by its members up to 1,024 of them, and verified beyond; both give the same matches."""
+    made = index(s=f"symbol IN ({', '.join(repr(f'x{n}') for n in range(members))}) AND price > 10")
+    made.compact()
+    found = [made.match({"symbol": f"x{n}", "price": 11}) for n in (0, members - 1, members)]
+    assert (found, made.match({"symbol": "x0", "price": 10})) == ([["s"], ["s"], []], [])
