@@ -90,7 +90,8 @@ def checked(value: Any, path: Path = ()) -> Value:
     kind = kind_of(value)
     if kind is Kind.NUMBER:
         if isinstance(value, int) and not limits.INT_MIN <= value <= limits.INT_MAX:
-            raise EventError(f"{name_of(path)}: {str(value)[:40]} does not fit in 64 bits")
+            shown = value if value.bit_length() < 128 else f"an integer of {value.bit_length()} bits"
+            raise EventError(f"{name_of(path)}: {shown} does not fit in 64 bits")
     elif kind is Kind.STRING:
         check_text(value, path)
     elif kind is Kind.TIME:

@@ -47,6 +47,20 @@ def line_chunks(stream: FileIO) -> Iterator[bytes]:
         yield bytes(rest)
 
 
+def pieces(chunk: bytes, line_count: int) -> Iterator[bytes]:
+    """The chunk cut after every `line_count` lines."""
+    start = 0
+    while start < len(chunk):
+        end = start
+        for _ in range(line_count):
+            end = chunk.find(b"\n", end) + 1
+            if not end:
+                end = len(chunk)
+                break
+        yield chunk[start:end]
+        start = end
+
+
 def _reads(stream: FileIO) -> Iterator[bytes]:
     """What is there, up to a chunk's size; less when the producer pauses for longer than our patience."""
     ended = False

@@ -7,13 +7,14 @@ import os
 import stat
 import sys
 import time
+from collections.abc import Iterator
 from io import FileIO
 
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 import agvent
-from agvent.cli.chunks import STANDARD_INPUT, line_chunks, open_input, shown_name
+from agvent.cli.chunks import STANDARD_INPUT, line_chunks, open_input, pieces, shown_name
 from agvent.cli.languages import add_language
 from agvent.cli.output import Count, JsonLines, Output, Rows, Totals
 from agvent.cli.subscription_file import SubscriptionFile
@@ -108,7 +109,7 @@ def _match(
     source = shown_name(args.events)
     task = _task(progress, "events", stream)
     started = time.perf_counter()
-    for chunk in line_chunks(stream):
+    for chunk in _batches(stream, subscriptions.batch_rows):
         matches = subscriptions.match_json(chunk)
         first, rejected = totals.events, matches.rejected
         if rejected and args.on_error == "stop":
@@ -124,6 +125,12 @@ def _match(
         progress.advance(task, len(chunk))
     if totals.rejected:
         _warn(progress, f"{source}: {totals.rejected:,} of {totals.events:,} lines skipped")
+
+
+def _batches(stream: FileIO, line_count: int) -> Iterator[bytes]:
+    """Lines in batches whose columns and matches fit into memory, however short the lines are."""
+    for chunk in line_chunks(stream):
+        yield from pieces(chunk, line_count)
 
 
 def _output(form: str | None) -> Output:

@@ -130,8 +130,12 @@ FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "<>": "<>"}
 
 def normal(condition: Condition) -> Rows:
     """The rows of a condition, each without contradictions that are plain to see."""
-    rows = _rows(condition, True)
-    return tuple(row for row in map(_simplified, rows) if row is not None)
+    return tuple(row for row in map(_simplified, unsimplified(condition)) if row is not None)
+
+
+def unsimplified(condition: Condition) -> Rows:
+    """The rows before ranges of one term are joined, which is where the order of literals first matters."""
+    return _rows(condition, True)
 
 
 def _rows(node: Condition, want: bool) -> Rows:

@@ -40,6 +40,9 @@ PLAIN_CHARS_MAX: Final = 18
 """Digits that fit in 64 bits, and in a float, whatever they are: most numbers, read without the expression above."""
 
 BASES: Final = {"decimal": 10, "hex": 16, "octal": 8}
+INTEGER_DIGITS_MAX: Final = 40
+"""Digits of an integer that is read to say that it does not fit: more than any that does, in any base."""
+
 END: Final = ""
 """The token after the last."""
 
@@ -73,7 +76,7 @@ def path_of(token: str) -> Path:
     path: list[str | int] = []
     for step in PATH_STEP.finditer(token):
         if step["index"]:
-            path.append(checked_integer(int(step["index"])))
+            path.append(checked_integer(_integer(step["index"], 10)))
         elif step["quoted"]:
             path.append(step["quoted"][1:-1].replace('""', '"'))
         else:
@@ -101,8 +104,15 @@ def number_of(token: str, *, negative: bool = False) -> int | float:
     digits = found[found.lastgroup]
     if found.lastgroup == "float":
         return _finite(-float(digits) if negative else float(digits), token)
-    exact = int(digits, BASES[found.lastgroup])
+    exact = _integer(digits, BASES[found.lastgroup])
     return checked_integer(-exact if negative else exact)
+
+
+def _integer(digits: str, base: int) -> int:
+    """Python itself refuses to read thousands of digits."""
+    if len(digits) > INTEGER_DIGITS_MAX:
+        raise CallerError(f"{digits[:INTEGER_DIGITS_MAX]}… does not fit in 64 bits")
+    return int(digits, base)
 
 
 def _plain_number(token: str) -> int | float | None:

@@ -105,7 +105,7 @@ class Recorder:
             low = math.nextafter(low, math.inf)
         if p.high_open:
             high = math.nextafter(high, -math.inf)
-        return low, high
+        return low + 0.0, high + 0.0  # -0.0 would be another key
 
     def _one_of(self, p: OneOf) -> list[Record]:
         by_kind: dict[Kind, set[float]] = {}

@@ -7,7 +7,7 @@ condition of the row's own subscription: the same answer, and no tree has to be 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, overload
 
 import msgspec
@@ -25,6 +25,16 @@ from agvent.matching.strings import Strings, StringView
 Arrays = dict[str, Any]
 
 
+def _plain(value: Any) -> Any:
+    """A context may be any mapping; what comes back is a dict."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError(f"{type(value).__name__} cannot be saved")
+
+
+ENCODER = msgspec.msgpack.Encoder(enc_hook=_plain)
+
+
 class Description(msgspec.Struct, frozen=True, kw_only=True):
     """What the arrays do not say."""
 
@@ -36,12 +46,13 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SavedSubscriptions(Sequence[Subscription]):
-    """Subscriptions as JSON one after the other; an ordinal that nobody has is empty."""
+    """Subscriptions one after the other as MessagePack, which keeps the kinds of a context's values; an ordinal that
+    nobody has is empty."""
 
     def __init__(self, text: U8, ends: I64) -> None:
         self._text = text
         self._ends = ends
-        self._decoder = msgspec.json.Decoder(Subscription)
+        self._decoder = msgspec.msgpack.Decoder(Subscription)
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -89,7 +100,7 @@ def freeze(state: State, count: int) -> tuple[Description, Arrays]:
     with_residual = entries["residual"][:-1] >= 0
     entries["residual"][:-1][with_residual] = state.snapshot.owners[with_residual]
     texts = [
-        msgspec.json.encode(one) if until > state.mark.version else b""
+        ENCODER.encode(one) if until > state.mark.version else b""
         for one, until in zip(state.known, state.until[:owned].tolist(), strict=True)
     ]
     string_count = len(state.strings)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from agvent.event import Event
 from agvent.filters.evaluate import Behaviours, evaluate
 from agvent.matching.arrays import I32, I64, U64, Records
 from agvent.matching.batch import Batch
@@ -14,9 +15,12 @@ from agvent.matching.kernel import ASKED, match_snapshot, match_snapshot_at_once
 from agvent.matching.state import Mark, State
 from agvent.matching.tail import match_tail, match_tail_at_once
 
+NO_EVENT = Event()
 NOTHING: I32 = np.zeros(0, np.int32)
 NO_BITS: U64 = np.zeros((0, 0), np.uint64)
 ROOM_MIN = 1 << 12
+ROOM_MAX = 1 << 20
+"""Matches there is room for in one run of a kernel, unless a single event has more: a batch with more takes several."""
 AT_ONCE_MAX = 16
 """Events of a batch that is matched without giving up the interpreter's lock."""
 
@@ -115,8 +119,8 @@ def _run(kernel: Any, before: Any, after: Any, ends: I64, first: int) -> tuple[i
     done: int = kernel(*before, buffers.subscription, ends, buffers.asked, buffers.shared, buffers.state, *after, first)
     matches, questions, _, needed = buffers.state.tolist()
     result = done, buffers.subscription[:matches], buffers.asked[:questions]
-    if needed > len(buffers.subscription) // 4:
-        buffers.grow(4 * needed)
+    if needed and (done == first or len(buffers.subscription) < ROOM_MAX):
+        buffers.grow(min(4 * needed, max(needed, ROOM_MAX)))
     return result
 
 
@@ -125,13 +129,16 @@ def _confirmed(state: State, batch: Batch, behaviours: Behaviours | None, asked:
     event."""
     answers: dict[tuple[int, int], bool] = {}
     kept: list[tuple[int, int]] = []
+    looked_at, source = -1, NO_EVENT
     for event, ordinal, residual in asked.tolist():
         destination = int(state.destination[ordinal])
         if bits.shape[1] and int(bits[event, destination >> 6]) >> (destination & 63) & 1:
             continue
         key = (event, residual)
         if key not in answers:
-            answers[key] = evaluate(state.store.residuals[residual], batch.event(event), behaviours) is True
+            if looked_at != event:
+                looked_at, source = event, batch.event(event)
+            answers[key] = evaluate(state.store.residuals[residual], source, behaviours) is True
         if answers[key]:
             kept.append((event, ordinal))
             if bits.shape[1]:

@@ -10,13 +10,25 @@ from __future__ import annotations
 
 import math
 import re
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from agvent import limits
 from agvent.errors import CallerError
 from agvent.event import Kind, kind_of
 from agvent.filters.languages import parse
-from agvent.filters.normal import Absent, NoneOf, NotRange, OneOf, Present, Primitive, Range, Term, normal
+from agvent.filters.normal import (
+    Absent,
+    NoneOf,
+    NotRange,
+    OneOf,
+    Present,
+    Primitive,
+    Range,
+    Row,
+    Term,
+    normal,
+    unsimplified,
+)
 from agvent.filters.tree import And, Attribute, Compare, Condition, In, IsNull, Literal, Not, Or, Truth, walk
 
 LITERAL: Final = re.compile(
@@ -124,12 +136,29 @@ def _template(key: tuple[str, ...]) -> Template | None:
         return None
     if not all(isinstance(node, ALLOWED) for node in walk(condition)) or not _is_marked(condition, len(kinds)):
         return None
+    if any(_compares_bounds(row) for row in unsimplified(condition)):
+        return None
     rows = [tuple(_test(primitive) for primitive in row) for row in normal(condition)]
     if any(test is None for row in rows for test in row):
         return None
     template: Template = tuple(rows)  # type: ignore[arg-type]
     used = {place for row in template for test in row for place in test.places}
     return template if used - {NO_BOUND} == set(range(len(kinds))) else None
+
+
+def _compares_bounds(row: Row) -> bool:
+    """Would joining the row's ranges compare two literals, or find a range empty by the order of its markers?"""
+    lows: dict[tuple[Term, Kind], Any] = {}
+    highs: dict[tuple[Term, Kind], Any] = {}
+    for primitive in row:
+        if isinstance(primitive, Range):
+            key = (primitive.term, primitive.kind)
+            for bounds, bound in ((lows, primitive.low), (highs, primitive.high)):
+                if bound is not None:
+                    if key in bounds:
+                        return True
+                    bounds[key] = bound
+    return any(lows[key] > highs[key] for key in lows.keys() & highs.keys())
 
 
 def _is_marked(condition: Condition, count: int) -> bool:
@@ -176,4 +205,4 @@ def bounds_of(test: Test, literals: list[float]) -> tuple[float, float]:
         lowest = math.nextafter(lowest, math.inf)
     if test.high_open:
         highest = math.nextafter(highest, -math.inf)
-    return lowest, highest
+    return lowest + 0.0, highest + 0.0  # -0.0 would be another key

@@ -9,6 +9,7 @@ an entry is written before the table points to it, and growth makes new arrays.
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 import numpy as np
@@ -90,6 +91,7 @@ class Strings:
 
     def __init__(self) -> None:
         self._codes: dict[bytes, int] | None = {}
+        self._making = threading.Lock()
         self._count = 0
         self._waiting: list[bytes] = []
         self._blob_size = 0
@@ -103,12 +105,18 @@ class Strings:
         return made
 
     def _by_text(self) -> dict[bytes, int]:
+        """Made once, by whichever thread needs it first: a second would not know what the first was given since."""
+        with self._making:
+            if self._codes is None:
+                self._codes = self._read_texts()
+            return self._codes
+
+    def _read_texts(self) -> dict[bytes, int]:
         _, entries, blob = self.view
         data = blob.tobytes()
         starts, sizes = entries["start"][: self._count].tolist(), entries["size"][: self._count].tolist()
         spans = zip(starts, sizes, strict=True)
-        self._codes = {data[start : start + size]: code for code, (start, size) in enumerate(spans)}
-        return self._codes
+        return {data[start : start + size]: code for code, (start, size) in enumerate(spans)}
 
     def __len__(self) -> int:
         return self._count

@@ -45,7 +45,10 @@ BULK_MIN = 64
 
 CHUNK = 65_536
 
-RETIRED_MIN = 131_072
+BATCH_ROWS_MAX = 16_384
+BATCH_BYTES = 64 << 20
+
+RETIRED_MIN = 8_192
 """Ended subscriptions, if they are four times those in force, after which the index is made anew from the texts: only
 then are strings, patterns and slots forgotten that nobody names any more."""
 
@@ -78,10 +81,12 @@ class Subscriptions:
 
     def frozen(self) -> tuple[Description, Arrays]:
         """The index as plain arrays and what they do not say, for `store` to write down."""
-        with self._lock:
-            if self._saved_count is None and (self._state.tail_rows or self._state.ended):
-                self._compacted()
+        with self._compacting, self._lock:
             _ = self._ordinals
+            if self._state.tail_rows or self._state.ended:
+                compaction = Compaction(self._state)
+                compaction.build()
+                self._state = compaction.successor()
             return freeze(self._state, len(self))
 
     @property
@@ -105,6 +110,14 @@ class Subscriptions:
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._ordinals))
+
+    @property
+    def batch_rows(self) -> int:
+        """Events a batch should have at most: its columns, one for each thing some filter asks for, then stay within
+        64 MB. There is no bound on correctness; a larger batch only takes more memory."""
+        slots = self._state.store.slots
+        row_bytes = 8 * (slots.value_count + 2 * slots.text_count + 2 * slots.list_count + 1)
+        return max(64, min(BATCH_ROWS_MAX, BATCH_BYTES // row_bytes))
 
     def get(self, id: str) -> Subscription:
         """The subscription with this id."""
@@ -288,11 +301,15 @@ def _given(subscription: Subscription | str, filter: str, keys: dict[str, Any], 
     _check_destination(destination)
     if isinstance(subscription, str):
         return Subscription(id=subscription, filter=filter, **keys)
+    if not isinstance(subscription, Subscription):
+        raise SubscriptionError(f"a subscription is a Subscription or its id, not {type(subscription).__name__}")
     if filter or keys:
         raise SubscriptionError("a whole subscription is given, and parts of one beside it")
     return subscription
 
 
 def _check_destination(destination: int) -> None:
+    if type(destination) is not int:
+        raise SubscriptionError(f"a destination is an integer, not {type(destination).__name__}")
     if not 0 <= destination < limits.DESTINATIONS_MAX:
         raise SubscriptionError(f"destination {destination} is not in 0..{limits.DESTINATIONS_MAX - 1}")

@@ -13,6 +13,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,6 @@ MAGIC = b"AGVENTIX"
 VERSION = 1
 PREFIX = struct.Struct("<8sIII")
 ALIGNMENT = 64
-HEADER_BYTES_MAX = 64 << 20
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -50,15 +50,18 @@ def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str]) -> No
     """Writes the index to a file that `load_index` maps. An interrupted save leaves what was there before."""
     description, arrays = subscriptions.frozen()
     target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    partial: Path | None = None
     try:
-        with partial.open("wb") as out:
+        descriptor, name = tempfile.mkstemp(".partial", f".{target.name}.", target.parent)
+        partial = Path(name)
+        with open(descriptor, "wb") as out:
             _write(out, description, arrays)
             out.flush()
             os.fsync(out.fileno())
         partial.replace(target)
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        if partial is not None:
+            partial.unlink(missing_ok=True)
         raise IndexFileError(f"cannot save the index to {target}: {error.strerror}") from error
     _sync_folder(target.parent)
 
@@ -119,7 +122,7 @@ def _header(mapped: mmap.mmap, path: Any) -> tuple[Header, int]:
     if version != VERSION:
         raise IndexFileError(f"{path} has format {version}, this Agvent reads {VERSION}", hint="save it again")
     text = mapped[PREFIX.size : PREFIX.size + size]
-    if size > HEADER_BYTES_MAX or len(text) != size or zlib.crc32(text) != crc:
+    if len(text) != size or zlib.crc32(text) != crc:
         raise IndexFileError(f"{path} is damaged: its header does not match its checksum")
     try:
         return msgspec.json.decode(text, type=Header), _aligned(PREFIX.size + size)

@@ -91,6 +91,7 @@ def test_a_value_of_the_wrong_sort(text: str, message: str, position: int, hint:
         ("a = 1.5L", "'1.5L' is no number", 4, NUMBER_HINT),
         ("a = 1_000", "'1_000' is no number", 4, NUMBER_HINT),
         ("a = 12abc", "'12abc' is no number", 4, NUMBER_HINT),
+        ("a = " + "1" * 5000, "1" * 40 + "… does not fit in 64 bits", 4, None),
         ("a = 9223372036854775808", "9223372036854775808 does not fit in 64 bits", 4, None),
         ("a = -9223372036854775809", "-9223372036854775809 does not fit in 64 bits", 5, None),
         ("a = 0xFFFFFFFFFFFFFFFF", "18446744073709551615 does not fit in 64 bits", 4, None),

@@ -10,6 +10,7 @@ from agvent.matching.rows import RowStore
 from agvent.matching.shapes import Shapes
 from agvent.matching.slots import Slots
 from agvent.matching.strings import Strings
+from agvent.matching.subscriptions import Subscriptions
 
 BY_SHAPE = [
     "symbol = 'IBM' AND price BETWEEN 10.5 AND 99",
@@ -102,3 +103,26 @@ def test_an_over_long_filter_is_left_to_the_parser() -> None:
     """A filter at the bound of length is taken as before, one beyond it is the parser's to refuse."""
     text = "price > 5" + " " * 70_000
     assert Shapes().read(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(x > 10 OR y = 1) AND (x > 5 OR z = 1)",
+        "(x < 10 OR y = 1) AND (x > 5 OR z = 1)",
+        "x < 10 AND x > 5",
+    ],
+)
+def test_ranges_that_would_be_joined_by_their_literals_are_parsed(text: str) -> None:
+    """Which of two bounds holds, and whether a range is empty, depends on the literals: there is no template."""
+    assert Shapes().read(text) is None
+
+
+def test_an_and_of_ors_of_ranges_on_one_attribute() -> None:
+    """Two ranges on one attribute in different branches keep their own bounds."""
+    made = Subscriptions()
+    made.add("above", "(x > 10 OR y = 1) AND (x > 5 OR z = 1)")
+    made.add("between", "(x < 10 OR y = 1) AND (x > 5 OR z = 1)")
+    assert [made.match({"x": n}) for n in (4, 7, 11)] == [[], ["between"], ["above"]]
+    made.compact()
+    assert [made.match({"x": n}) for n in (4, 7, 11)] == [[], ["between"], ["above"]]

@@ -8,7 +8,9 @@ import pytest
 from agvent.errors import EventError, FilterError, SubscriptionError
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.matching import search
 from agvent.matching import subscriptions as module
+from agvent.matching.json_lines import encode_json
 from agvent.matching.subscriptions import Subscriptions
 
 STOCK = {"symbol": "IBM", "price": 12.5, "volume": 100}
@@ -257,3 +259,44 @@ def test_a_long_watch_list_is_one_subscription(members: int) -> None:
     made.compact()
     found = [made.match({"symbol": f"x{n}", "price": 11}) for n in (0, members - 1, members)]
     assert (found, made.match({"symbol": "x0", "price": 10})) == ([["s"], ["s"], []], [])
+
+
+@pytest.mark.parametrize("text", ["x BETWEEN -0.0 AND 0.0", "x BETWEEN -0e0 AND 0", "x > -5e-324 AND x < 5e-324"])
+def test_a_range_that_is_the_point_zero_holds_zero(text: str) -> None:
+    """-0.0 and 0.0 are one number, also as the two ends of a range."""
+    made = index(s=text)
+    made.add("t", text, topic="t")
+    made.compact()
+    assert (made.match({"x": 0}), made.match({"x": -0.0, "$topic": "t"})) == (["s"], ["s", "t"])
+
+
+def test_a_batch_of_many_matches_takes_several_runs() -> None:
+    """Matches beyond the room of one run are all found, and the room stays within its bound."""
+    made = Subscriptions(Subscription(id=f"s{n}") for n in range(500))
+    found = made.match_batch([{}] * 5000)
+    assert (len(found), found.ends[:3].tolist()) == (2_500_000, [500, 1000, 1500])
+    assert len(search._local.buffers.subscription) <= search.ROOM_MAX
+
+
+def test_an_event_is_made_once_for_all_residuals() -> None:
+    """Many opaque filters decode a line once."""
+    made = Subscriptions(Subscription(id=f"s{n}", filter=f"regex(x, 'a{n}')") for n in range(50))
+    state, lines = made._state, b'{"x": "a1"}\n{"x": "a2"}\n'
+    batch = encode_json(lines, state.store.slots, state.strings)
+    decode, decoded = batch.event, list[int]()
+    batch.event = lambda row: (decoded.append(row), decode(row))[1]  # type: ignore[func-returns-value]
+    found = search.search(state, state.mark, batch, None)
+    assert (found.ends.tolist(), decoded) == ([1, 2], [0, 1])
+
+
+@pytest.mark.parametrize("wrong", [None, {"id": "s"}, 5])
+def test_what_is_no_subscription_is_refused(wrong: object) -> None:
+    """Neither a mapping nor nothing is taken for a subscription."""
+    with pytest.raises(SubscriptionError, match="a subscription is a Subscription or its id"):
+        Subscriptions().add(wrong)  # type: ignore[arg-type]
+
+
+def test_batches_have_fewer_rows_the_more_attributes_are_asked_for() -> None:
+    """`batch_rows` bounds the memory of a batch's columns."""
+    few, many = index(s="a > 1"), Subscriptions(Subscription(id=f"s{n}", filter=f"a{n} > 1") for n in range(20_000))
+    assert (few.batch_rows, many.batch_rows) == (16_384, 419)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import resource
+import threading
+from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -147,3 +150,66 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path: Path) -> None:
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert (os.listdir(tmp_path), (tmp_path / "index").read_bytes()) == (["index"], before)
+
+
+def test_threads_that_save_to_one_path_never_publish_half_a_file(tmp_path: Path) -> None:
+    """Whoever comes last wins; what lies there is always whole, and nothing is left over."""
+    made = sample()
+    save_index(made, tmp_path / "index")
+
+    def save() -> None:
+        for _ in range(20):
+            save_index(made, tmp_path / "index")
+
+    savers = [threading.Thread(target=save) for _ in range(2)]
+    for saver in savers:
+        saver.start()
+    while any(saver.is_alive() for saver in savers):
+        assert len(load_index(tmp_path / "index")) == 9
+    assert os.listdir(tmp_path) == ["index"]
+
+
+def test_saving_while_another_thread_compacts_saves_everything(tmp_path: Path) -> None:
+    """A save waits for a compaction and has every change made before it."""
+    made = sample()
+    stop = threading.Event()
+
+    def compact() -> None:
+        while not stop.is_set():
+            made.compact()
+
+    compactor = threading.Thread(target=compact)
+    compactor.start()
+    try:
+        for n in range(30):
+            made.add(f"n{n}", "price > 1")
+            save_index(made, tmp_path / "index")
+            assert len(load_index(tmp_path / "index")) == 10 + n
+    finally:
+        stop.set()
+        compactor.join()
+
+
+def test_a_loaded_index_gives_a_string_one_code_whoever_asks_first(tmp_path: Path) -> None:
+    """Readers and a writer that meet on a freshly loaded index agree on its strings."""
+    save_index(
+        Subscriptions(Subscription(id=f"s{n}", filter=f"symbol = 'x{n}'") for n in range(20_000)), tmp_path / "index"
+    )
+    for _ in range(5):
+        loaded = load_index(tmp_path / "index", verify=False)
+        readers = [threading.Thread(target=lambda one=loaded: one.match({"symbol": "x5"})) for _ in range(3)]
+        for reader in readers:
+            reader.start()
+        loaded.add("new", "symbol = 'NEW'")
+        for reader in readers:
+            reader.join()
+        assert loaded.match({"symbol": "NEW"}) == ["new"]
+        assert list(loaded.match_json(b'{"symbol": "NEW"}').by_event()) == [(0, ["new"])]
+
+
+def test_a_context_comes_back_with_its_kinds(tmp_path: Path) -> None:
+    """Bytes, timestamps and numbers of a context survive; any mapping comes back as a dict."""
+    context = {"floor": 3, "key": b"\x00\xff", "since": datetime(2026, 1, 2, tzinfo=UTC), "in": {"x": [1.5, None]}}
+    made = Subscriptions([Subscription(id="s", context=MappingProxyType(context))])
+    save_index(made, tmp_path / "index")
+    assert load_index(tmp_path / "index").get("s").context == context
