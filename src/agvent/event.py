@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import msgspec
 
@@ -27,6 +27,17 @@ Path = tuple[str | int, ...]
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+
+
+class Int32(int):
+    """An integer of 32 bits, as Elvin has them. A number like every other: only its type says how wide it was."""
+
+    __slots__ = ()
+
+    def __new__(cls, value: int) -> Self:
+        if not limits.INT32_MIN <= value <= limits.INT32_MAX:
+            raise EventError(f"{str(value)[:40]} does not fit in 32 bits")
+        return super().__new__(cls, value)
 
 
 class Kind(IntEnum):
@@ -46,6 +57,7 @@ KIND_OF_TYPE: dict[type, Kind] = {
     type(None): Kind.NULL,
     bool: Kind.BOOL,
     int: Kind.NUMBER,
+    Int32: Kind.NUMBER,
     float: Kind.NUMBER,
     str: Kind.STRING,
     bytes: Kind.BYTES,

@@ -8,6 +8,10 @@ INT_MIN: Final = -(2**63)
 INT_MAX: Final = 2**63 - 1
 """Integers are 64-bit: what Arrow, Parquet and every peer's wire format carry exactly."""
 
+INT32_MIN: Final = -(2**31)
+INT32_MAX: Final = 2**31 - 1
+"""Elvin's smaller integers."""
+
 FLOAT_EXACT_MAX: Final = 2**53
 """Integers up to here are exact as float64, the number the index compares; beyond it a match is verified."""
 

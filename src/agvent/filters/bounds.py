@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from agvent import limits
 from agvent.errors import FilterError
-from agvent.filters.tree import Compare, Condition, In, IsA, IsNull, Like, Node, TopicPattern, Truth, children
+from agvent.filters.tree import (
+    Compare,
+    Condition,
+    In,
+    IsA,
+    IsNull,
+    Like,
+    Node,
+    OfType,
+    TextTest,
+    TopicPattern,
+    Truth,
+    children,
+)
 
-PREDICATES = (Compare, In, Like, IsNull, Truth, TopicPattern, IsA)
+PREDICATES = (Compare, In, Like, IsNull, Truth, OfType, TopicPattern, IsA)
 
 
 def check_text(text: str) -> None:
@@ -35,13 +48,23 @@ def check_tree(tree: Condition, text: str) -> None:
     depth = predicates = 0
     while level:
         depth += 1
-        predicates += sum(len(node.values) if isinstance(node, In) else isinstance(node, PREDICATES) for node in level)
+        predicates += sum(map(_predicates, level))
         level = [child for node in level for child in children(node)]
     if depth > limits.FILTER_DEPTH_MAX:
         raise too_deep(text, 0)
     if predicates > limits.FILTER_PREDICATES_MAX:
         message = f"the filter has {predicates} predicates, at most {limits.FILTER_PREDICATES_MAX} are allowed"
         raise FilterError(message, text, 0)
+
+
+def _predicates(node: Node) -> int:
+    match node:
+        case In(_, values):
+            return len(values)
+        case TextTest(texts=texts):
+            return len(texts)
+        case _:
+            return isinstance(node, PREDICATES)
 
 
 def too_deep(text: str, position: int) -> FilterError:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from agvent import limits
-from agvent.event import TYPES, Event, Kind, Value, checked, equal, event_of, kind_of
+from agvent.event import TYPES, Event, Int32, Kind, Value, checked, equal, event_of, kind_of
 from agvent.filters import functions
-from agvent.filters.patterns import like_tokens, matches, topic_tokens
+from agvent.filters.arithmetic import computed
+from agvent.filters.patterns import like_tokens, matches, topic_tokens, wildcard_tokens
 from agvent.filters.tree import (
     And,
     Arithmetic,
@@ -29,9 +29,12 @@ from agvent.filters.tree import (
     Literal,
     Negative,
     Not,
+    OfType,
     Or,
+    TextTest,
     TopicPattern,
     Truth,
+    Xor,
 )
 
 Behaviours = Callable[[str, tuple[Value, ...]], Value]
@@ -67,6 +70,10 @@ def _condition(node: Condition, event: Event, behaviours: Behaviours | None) -> 
             return _negated(_all(_negated(_condition(part, event, behaviours)) for part in parts))
         case Not(part):
             return _negated(_condition(part, event, behaviours))
+        case Xor(parts):
+            return _odd([_condition(part, event, behaviours) for part in parts])
+        case OfType(operand, name):
+            return _of_type(name, _found(operand, event, behaviours))
         case Compare(op, left, right, unlike):
             return _compared(op, _value(left, event, behaviours), _value(right, event, behaviours), unlike)
         case IsA(name):
@@ -75,7 +82,7 @@ def _condition(node: Condition, event: Event, behaviours: Behaviours | None) -> 
             return _tested(node, _value(node.operand, event, behaviours))
 
 
-def _tested(node: In | Like | IsNull | Truth | TopicPattern, operand: Value) -> bool | None:
+def _tested(node: In | Like | IsNull | Truth | TextTest | TopicPattern, operand: Value) -> bool | None:
     """A condition on one operand; but for IS NULL, null makes it unknown."""
     if isinstance(node, IsNull):
         return operand is None
@@ -88,6 +95,8 @@ def _tested(node: In | Like | IsNull | Truth | TopicPattern, operand: Value) -> 
             return operand if isinstance(operand, bool) else None
         case Like(_, pattern, escape):
             return isinstance(operand, str) and matches(like_tokens(pattern, escape), operand)
+        case TextTest(test, _, texts):
+            return any(TEXT_TESTS[test](operand, text) for text in texts) if isinstance(operand, str) else None
         case TopicPattern(_, pattern):
             return isinstance(operand, str) and any(matches(tokens, operand) for tokens in topic_tokens(pattern))
 
@@ -100,8 +109,44 @@ def _all(outcomes: Iterable[bool | None]) -> bool | None:
     return None if None in found else True
 
 
+def _odd(outcomes: list[bool | None]) -> bool | None:
+    """Łukasiewicz's exclusive OR: unknown if one is unknown."""
+    return None if None in outcomes else sum(map(bool, outcomes)) % 2 == 1
+
+
 def _negated(outcome: bool | None) -> bool | None:
     return None if outcome is None else not outcome
+
+
+def _of_type(name: str, found: Value) -> bool | None:
+    """A type predicate of Elvin's; `found` is the value as it stands, NaN included."""
+    if name == "nan":
+        return found != found if isinstance(found, float) else None
+    kind = kind_of(found)
+    if kind is Kind.NULL:
+        return None
+    match name:
+        case "int32":
+            return isinstance(found, Int32)
+        case "int64":
+            return kind is Kind.NUMBER and not isinstance(found, (Int32, float))
+        case "real64":
+            return isinstance(found, float)
+        case "string":
+            return kind is Kind.STRING
+        case "opaque":
+            return kind is Kind.BYTES
+        case _:
+            return True
+
+
+TEXT_TESTS: dict[str, Callable[[str, str], bool]] = {
+    "begins-with": lambda whole, text: whole.startswith(text),
+    "ends-with": lambda whole, text: whole.endswith(text),
+    "contains": lambda whole, text: text in whole,
+    "wildcard": lambda whole, text: matches(wildcard_tokens(text), whole),
+    "regex": lambda whole, text: functions.compiled(text).search(whole) is not None,
+}
 
 
 def _compared(op: str, left: Any, right: Any, unlike: bool | None) -> bool | None:
@@ -137,41 +182,11 @@ def _found(node: Expression, event: Event, behaviours: Behaviours | None) -> Val
         case Attribute(path):
             return event.lookup(path)
         case Arithmetic(op, left, right):
-            return _computed(op, _value(left, event, behaviours), _value(right, event, behaviours))
+            return computed(op, _value(left, event, behaviours), _value(right, event, behaviours))
         case Negative(operand):
-            return _computed("-", 0, _value(operand, event, behaviours))
+            return computed("-", Int32(0), _value(operand, event, behaviours))
         case Function(name, args):
             return functions.apply(name, tuple(_value(arg, event, behaviours) for arg in args))
         case Call(name, args):
             values = tuple(_value(arg, event, behaviours) for arg in args)
             return checked(behaviours(name, values), (f"{name}()",)) if behaviours else None
-
-
-def _computed(op: str, left: Any, right: Any) -> int | float | None:
-    """Numbers only; integers stay integers and leave no result beyond 64 bits; nothing is divided by zero."""
-    if kind_of(left) is not Kind.NUMBER or kind_of(right) is not Kind.NUMBER or (op == "/" and right == 0):
-        return None
-    if isinstance(left, int) and isinstance(right, int):
-        exact = INTEGER_OPS[op](left, right)
-        return exact if limits.INT_MIN <= exact <= limits.INT_MAX else None
-    return FLOAT_OPS[op](float(left), float(right))
-
-
-def _java_divided(a: int, b: int) -> int:
-    """Java's integer division drops the fraction; Python's rounds down."""
-    quotient = abs(a) // abs(b)
-    return quotient if (a < 0) == (b < 0) else -quotient
-
-
-INTEGER_OPS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": _java_divided,
-}
-FLOAT_OPS: dict[str, Callable[[float, float], float]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-}

@@ -11,7 +11,24 @@ import msgspec
 from agvent.event import TYPES, Event, Kind, event_of, kind_of
 from agvent.filters.evaluate import Behaviours, evaluate, value
 from agvent.filters.sql_format import quoted, write
-from agvent.filters.tree import And, Attribute, Call, Compare, Condition, IsA, Node, Not, Or, TopicPattern, walk
+from agvent.filters.tree import (
+    And,
+    Arithmetic,
+    Attribute,
+    Call,
+    Compare,
+    Condition,
+    Function,
+    IsA,
+    Node,
+    Not,
+    OfType,
+    Or,
+    TextTest,
+    TopicPattern,
+    Xor,
+    walk,
+)
 
 MARKS: Final = {True: "✓", False: "✗", None: "?"}
 WORDS: Final = {True: "true", False: "false", None: "unknown"}
@@ -20,7 +37,7 @@ VALUE_CHARS_MAX: Final = 80
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a filter and what came of it. A part joined by AND, OR or NOT has parts below it, a test has values."""
+    """A part of a filter and what came of it. A part joined by AND, OR, NOT or XOR has parts below it, a test has values."""
 
     text: str
     outcome: bool | None
@@ -84,7 +101,7 @@ def explain(
 
 def _explained(node: Condition, event: Event, behaviours: Behaviours | None) -> Explanation:
     text, outcome = described(node), evaluate(node, event, behaviours)
-    if not isinstance(node, (And, Or, Not)):
+    if not isinstance(node, (And, Or, Not, Xor)):
         return Explanation(text=text, outcome=outcome, values=_values(node, event, behaviours))
     below = (node.part,) if isinstance(node, Not) else node.parts
     return Explanation(
@@ -97,7 +114,7 @@ def _explained(node: Condition, event: Event, behaviours: Behaviours | None) -> 
 
 def described(node: Node) -> str:
     """The node in SQL's words, with words of our own where SQL has none."""
-    if isinstance(node, (And, Or)) and not node.parts:
+    if isinstance(node, (And, Or, Xor)) and not node.parts:
         return "everything" if isinstance(node, And) else "nothing"
     return write(node, _own_words)
 
@@ -110,10 +127,41 @@ def _own_words(node: Node) -> str:
             return f"{described(operand)} is under {quoted(pattern)}"
         case Compare(op, left, right):
             return described(Compare(op, left, right))
-        case Call(name, args):
+        case OfType(operand, name):
+            return f"{described(operand)} is {'there' if name == 'any' else TYPE_WORDS[name]}"
+        case TextTest(test, operand, texts):
+            return f"{described(operand)} {TEST_WORDS[test]} {' or '.join(map(quoted, texts))}"
+        case Xor(parts):
+            return " XOR ".join(_grouped(part) for part in parts)
+        case Arithmetic(op, left, right):
+            return f"{_grouped(left)} {op} {_grouped(right)}"
+        case Call(name, args) | Function(name, args):
             return f"{name}({', '.join(map(described, args))})"
         case _:
             return shown(getattr(node, "value", node))
+
+
+TYPE_WORDS: Final = {
+    "int32": "an int32",
+    "int64": "an int64",
+    "real64": "a real64",
+    "string": "a string",
+    "opaque": "opaque",
+    "nan": "NaN",
+}
+TEST_WORDS: Final = {
+    "begins-with": "begins with",
+    "ends-with": "ends with",
+    "contains": "contains",
+    "wildcard": "is under the wildcard",
+    "regex": "matches the expression",
+}
+
+
+def _grouped(node: Node) -> str:
+    """A part of what SQL cannot join: in parentheses unless it is one word."""
+    text = described(node)
+    return f"({text})" if isinstance(node, (And, Or, Xor, Arithmetic)) else text
 
 
 def _values(node: Condition, event: Event, behaviours: Behaviours | None) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The built-in functions of the SQL selector, as data.
+"""The built-in functions of the SQL selector and of Elvin, as data.
 
 A null argument makes the result null; an argument of a kind the function is not for makes a condition false and a
 value null.
@@ -6,6 +6,7 @@ value null.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Protocol
@@ -68,6 +69,18 @@ def _lower(text: Any) -> str | None:
     return text.lower() if isinstance(text, str) else None
 
 
+def _fold_case(text: Any) -> str | None:
+    return text.casefold() if isinstance(text, str) else None
+
+
+def _decompose(text: Any) -> str | None:
+    return unicodedata.normalize("NFD", text) if isinstance(text, str) else None
+
+
+def _decompose_compat(text: Any) -> str | None:
+    return unicodedata.normalize("NFKD", text) if isinstance(text, str) else None
+
+
 def _size(value: Any) -> int | None:
     return len(value) if kind_of(value) in (Kind.STRING, Kind.LIST, Kind.BYTES) else None
 
@@ -101,8 +114,22 @@ FUNCTIONS: Final[Mapping[str, Builtin]] = {
 }
 
 
+ELVIN_FUNCTIONS: Final[Mapping[str, Builtin]] = {
+    "size": FUNCTIONS["size"],
+    "fold-case": Builtin(arity=1, is_condition=False, compute=_fold_case, doc="the string without differences of case"),
+    "decompose": Builtin(arity=1, is_condition=False, compute=_decompose, doc="the string in Unicode's form NFD"),
+    "decompose-compat": Builtin(
+        arity=1, is_condition=False, compute=_decompose_compat, doc="the string in Unicode's form NFKD"
+    ),
+}
+TEXT_FUNCTIONS: Final = ("lower", "fold-case", "decompose", "decompose-compat")
+"""The functions of a string that give a string."""
+
+BUILTINS: Final[Mapping[str, Builtin]] = {**FUNCTIONS, **ELVIN_FUNCTIONS}
+
+
 def apply(name: str, args: tuple[Value, ...]) -> Value:
     """The function's value; null if an argument is."""
     if any(kind_of(arg) is Kind.NULL for arg in args):
         return None
-    return FUNCTIONS[name].compute(*args)
+    return BUILTINS[name].compute(*args)

@@ -11,6 +11,8 @@ from typing import Final
 import msgspec
 
 from agvent.errors import CallerError
+from agvent.filters.elvin import parse_elvin
+from agvent.filters.elvin_format import format_elvin
 from agvent.filters.sql import parse_sql
 from agvent.filters.sql_format import format_sql
 from agvent.filters.sql_tokens import nearest
@@ -45,6 +47,12 @@ LANGUAGES: Final[Mapping[str, Language]] = {
         doc="SQL-92 selector as JMS has it: price > 10 AND city = 'Oslo'",
     ),
     "tags": Language(parse=parse_tags, format=format_tags, names=True, doc="tag=value: Make=Ford,Model=*,Color=Red"),
+    "elvin": Language(
+        parse=parse_elvin,
+        format=format_elvin,
+        names=True,
+        doc='Elvin: require(chat) && begins-with(user, "al")',
+    ),
     "topic": Language(parse=parse_topic, format=format_topic, names=False, doc="one topic: Sports/NBA"),
     "pattern": Language(
         parse=parse_pattern, format=format_pattern, names=False, doc="topics, + one level, # the rest: Sports/#"

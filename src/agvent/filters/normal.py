@@ -18,9 +18,11 @@ import msgspec
 from agvent import limits
 from agvent.event import TYPES, Kind, kind_of
 from agvent.filters.evaluate import evaluate, value
-from agvent.filters.patterns import Tokens, Wild, like_tokens, topic_tokens
+from agvent.filters.functions import TEXT_FUNCTIONS
+from agvent.filters.patterns import Tokens, Wild, like_tokens, text_tokens, topic_tokens
 from agvent.filters.tree import (
     And,
+    Arithmetic,
     Attribute,
     Call,
     Compare,
@@ -32,10 +34,14 @@ from agvent.filters.tree import (
     IsNull,
     Like,
     Literal,
+    Negative,
     Not,
+    OfType,
     Or,
+    TextTest,
     TopicPattern,
     Truth,
+    Xor,
     walk,
 )
 
@@ -155,6 +161,14 @@ def _or(node: Or, want: bool) -> Rows:
     return _any(node, node.parts, True) if want else _all(node.parts, False)
 
 
+def _xor(node: Xor, want: bool) -> Rows:
+    """Two parts are told apart or found equal; more, or one inside another, would double the rows with each."""
+    if len(node.parts) != 2 or any(isinstance(inner, Xor) for part in node.parts for inner in walk(part)):
+        return ((Opaque(node, want),),)
+    a, b = node.parts
+    return _rows(Or((And((a, Not(b))), And((Not(a), b))) if want else (And((a, b)), And((Not(a), Not(b))))), True)
+
+
 def _all(parts: Iterable[Condition], want: bool) -> Rows:
     """The product of the parts' rows; the parts that would make it too large become opaque, largest first."""
     pairs = [(part, _rows(part, want)) for part in parts]
@@ -217,11 +231,11 @@ def _compare(node: Compare, want: bool) -> Rows:
         op, left, right = FLIPPED[op], right, left
     term = _term(left)
     if term is None:
-        return ((Opaque(node, want),),)
+        return _asked(node, (left, right), want)
     if not isinstance(right, Literal):
         constant = _folded(right)
         if constant is None:
-            return ((Opaque(node, want),),)
+            return _asked(node, (left, right), want)
         right = constant
     return _compare_literal(op, term, right, node.unlike, want)
 
@@ -246,6 +260,32 @@ def _compare_literal(op: str, term: Term, literal: Literal, unlike: bool | None,
     if want:
         return ((inside,),)
     return ((Present(term), NotRange(inside)),) if unlike is False else ((any_of_kind, NotRange(inside)),)
+
+
+def _asked(node: Condition, operands: Iterable[Expression], want: bool) -> Rows:
+    """For the oracle, but only where the operands can have values: without one the condition is unknown."""
+    return ((*(one for operand in operands for one in _needed(operand)), Opaque(node, want)),)
+
+
+def _needed(node: Expression) -> Row:
+    """What is so wherever the expression has a value."""
+    match node:
+        case Attribute():
+            return (Present(node),)
+        case Arithmetic(_, left, right):
+            return (*_needed_of(left, Kind.NUMBER), *_needed_of(right, Kind.NUMBER))
+        case Negative(operand):
+            return _needed_of(operand, Kind.NUMBER)
+        case Function(name, (operand,)) if name in TEXT_FUNCTIONS:
+            return _needed_of(operand, Kind.STRING)
+        case Function(_, args):
+            return tuple(one for arg in args for one in _needed(arg))
+        case _:
+            return ()
+
+
+def _needed_of(node: Expression, kind: Kind) -> Row:
+    return (Range(node, kind),) if isinstance(node, Attribute) else _needed(node)
 
 
 def _range(op: str, term: Term, kind: Kind, bound: Any) -> Range:
@@ -287,6 +327,41 @@ def _match(term: Term, tokens: Tokens) -> Primitive:
     if all(isinstance(token, str) for token in tokens):
         return OneOf(term, (Literal("".join(map(str, tokens))),))
     return Range(term, Kind.STRING) if tokens == (Wild.MANY,) else Matches(term, tokens)
+
+
+def _text_test(node: TextTest, want: bool) -> Rows:
+    """A pattern for each text; regular expressions, and more texts than there may be rows, are asked of strings only."""
+    if isinstance(node.operand, Literal):
+        return _constant(node, want)
+    term = _term(node.operand)
+    if term is None:
+        return _asked(node, (node.operand,), want)
+    is_string = Range(term, Kind.STRING)
+    patterns = [text_tokens(node.test, text) for text in node.texts]
+    if None in patterns or len(patterns) > limits.DISJUNCTS_MAX:
+        return ((is_string, Opaque(node, want)),)
+    if want:
+        return tuple(_merged([(_match(term, tokens),) for tokens in patterns if tokens is not None]))
+    return ((is_string, *(NotMatches(term, tokens) for tokens in patterns if tokens is not None)),)
+
+
+def _of_type(node: OfType, want: bool) -> Rows:
+    """A slot says of what kind a value is; which sort of number, the oracle."""
+    term = _term(node.operand)
+    if term is None:
+        return _constant(node, want) if isinstance(node.operand, Literal) else ((Opaque(node, want),),)
+    if node.type == "any":
+        return ((Present(term),),) if want else NEVER
+    if node.type in TYPE_KINDS:
+        of_kind = Range(term, TYPE_KINDS[node.type])
+        return ((of_kind,),) if want else ((Present(term), NotRange(of_kind)),)
+    is_number = Range(term, Kind.NUMBER)
+    if node.type == "nan":  # a NaN is null, and only of a float is it false
+        return ((Absent(term) if want else is_number, Opaque(node, want)),)
+    return ((is_number if want else Present(term), Opaque(node, want)),)
+
+
+TYPE_KINDS = {"string": Kind.STRING, "opaque": Kind.BYTES}
 
 
 def _is_null(node: IsNull, want: bool) -> Rows:
@@ -376,11 +451,14 @@ RULES: dict[type, Callable[[Any, bool], Rows]] = {
     Like: _like,
     IsNull: _is_null,
     Truth: _truth,
+    OfType: _of_type,
+    TextTest: _text_test,
     TopicPattern: _topic_pattern,
     IsA: _is_a,
     Not: _not,
     And: _and,
     Or: _or,
+    Xor: _xor,
 }
 
 IMPLY_PRESENCE = (Range, OneOf, Matches, Has)

@@ -56,6 +56,41 @@ def _escaped(pattern: str, position: int, escape: str) -> str:
     raise FilterError(message, pattern, position - 1, hint=f"write {escape}{escape} for the character itself")
 
 
+WILDCARD_WILDS = {"?": ONE, "*": MANY}
+
+
+def wildcard_tokens(pattern: str) -> Tokens:
+    r"""The tokens of Elvin's wildcard: a backslash makes the next character literal; as the last it is itself.
+
+    >>> wildcard_tokens(r"50\*?off*")
+    ('50*', <Wild.ONE: '_'>, 'off', <Wild.MANY: '%'>)
+    """
+    tokens: list[Token] = []
+    escaped = False
+    for character in pattern:
+        if character == "\\" and not escaped:
+            escaped = True
+            continue
+        tokens.append(character if escaped else WILDCARD_WILDS.get(character, character))
+        escaped = False
+    return _merged([*tokens, "\\"] if escaped else tokens)
+
+
+def text_tokens(test: str, text: str) -> Tokens | None:
+    """The pattern that a string has to be under to pass a test of Elvin's; None for a regular expression."""
+    match test:
+        case "begins-with":
+            return _merged((text, MANY))
+        case "ends-with":
+            return _merged((MANY, text))
+        case "contains":
+            return _merged((MANY, text, MANY))
+        case "wildcard":
+            return wildcard_tokens(text)
+        case _:
+            return None
+
+
 def topic_tokens(pattern: str) -> tuple[Tokens, ...]:
     """The alternatives of a topic pattern, because `Sports/#` is `Sports` or anything below it.
 

@@ -86,7 +86,7 @@ class _Writer:
                 return f"{self.within(left, SUM)} {op} {self.within(right, SUM)}"
             case In() | Like() | IsNull():
                 return self.tested(node, "")
-            case Arithmetic(op, left, right):
+            case Arithmetic(op, left, right) if op in LEVELS:
                 level = LEVELS[op]
                 return f"{self.within(left, level)} {op} {self.within(right, level + 1)}"
             case Negative(operand):
@@ -165,7 +165,7 @@ class _Writer:
 def _precedence(node: Node) -> int:
     """How tightly the node's text binds."""
     if isinstance(node, Arithmetic):
-        return LEVELS[node.op]
+        return LEVELS.get(node.op, OR)  # another language's operator: always in parentheses
     if isinstance(node, And | Or) and len(node.parts) < 2:
         return _precedence(node.parts[0]) if node.parts else UNARY
     return PRECEDENCE.get(type(node), UNARY)

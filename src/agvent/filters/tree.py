@@ -40,7 +40,7 @@ class Attribute(msgspec.Struct, frozen=True, gc=False):
 
 
 class Arithmetic(msgspec.Struct, frozen=True, gc=False):
-    """`+ - * /` on numbers; integers stay integers and divide as Java's do; no value where there is no result."""
+    """`+ - * / %` on numbers, `& | ^ << >> >>>` on integers; `filters/arithmetic.py` says what comes out."""
 
     op: str
     left: Expression
@@ -99,6 +99,27 @@ class Truth(msgspec.Struct, frozen=True, gc=False):
     operand: Expression
 
 
+class OfType(msgspec.Struct, frozen=True, gc=False):
+    """Elvin's type predicates: `type` is int32, int64, real64, string, opaque or nan; `any` is `require`.
+
+    Null makes it unknown, so `any` is never false. Only `nan` sees a NaN, and it is unknown of what is no float.
+    """
+
+    operand: Expression
+    type: str
+
+
+class TextTest(msgspec.Struct, frozen=True, gc=False):
+    """Elvin's string predicates: is the test true of the operand and one of the texts? Unknown if it is no string.
+
+    `test` is begins-with, ends-with, contains, wildcard or regex.
+    """
+
+    test: str
+    operand: Expression
+    texts: tuple[str, ...]
+
+
 class TopicPattern(msgspec.Struct, frozen=True, gc=False):
     """A topic under a pattern: `+` is one level, a final `#` any number of levels, none included."""
 
@@ -124,8 +145,14 @@ class Or(msgspec.Struct, frozen=True, gc=False):
     parts: tuple[Condition, ...]
 
 
+class Xor(msgspec.Struct, frozen=True, gc=False):
+    """True if an odd number of the parts is; unknown if one of them is."""
+
+    parts: tuple[Condition, ...]
+
+
 Expression = Literal | Attribute | Arithmetic | Negative | Function | Call
-Condition = Compare | In | Like | IsNull | Truth | TopicPattern | IsA | Not | And | Or
+Condition = Compare | In | Like | IsNull | Truth | OfType | TextTest | TopicPattern | IsA | Not | And | Or | Xor
 Node = Expression | Condition
 
 EVERYTHING = And(())
@@ -143,7 +170,7 @@ def children(node: Node) -> tuple[Node, ...]:
             return args
         case In(operand, values):
             return (operand, *values)
-        case And(parts) | Or(parts):
+        case And(parts) | Or(parts) | Xor(parts):
             return parts
         case Not(part):
             return (part,)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from agvent import limits
-from agvent.event import HEADERS, Kind, Path
+from agvent.event import HEADERS, Int32, Kind, Path
 from agvent.matching.batch import empty_columns
 from agvent.matching.slots import NONE, Field, Slots
 
@@ -56,7 +56,7 @@ class Node:
                 self.quick |= dict.fromkeys(types, (slot if present == NONE else present, slot))
 
 
-QUICK_TYPES: dict[Kind, tuple[type, ...]] = {Kind.NUMBER: (int, float), Kind.STRING: (str,)}
+QUICK_TYPES: dict[Kind, tuple[type, ...]] = {Kind.NUMBER: (int, Int32, float), Kind.STRING: (str,)}
 
 
 class Plan:
