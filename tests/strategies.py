@@ -13,7 +13,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from agvent.event import Event, Path, Value, event_of
+from agvent.event import Event, Int32, Path, Value, event_of
 from agvent.filters.tree import (
     And,
     Arithmetic,
@@ -30,9 +30,12 @@ from agvent.filters.tree import (
     Literal,
     Negative,
     Not,
+    OfType,
     Or,
+    TextTest,
     TopicPattern,
     Truth,
+    Xor,
 )
 
 NAMES = ("a", "b", "c", "o", "list", "two words")
@@ -70,11 +73,13 @@ TIMES = (
     datetime(2002, 1, 1, 2, tzinfo=timezone(timedelta(hours=2))),
     datetime(1969, 12, 31, 23, 59, tzinfo=UTC),
 )
+INT32S = (0, 1, -1, 2, 3, 10, 2**31 - 1, -(2**31))
 BYTES = (b"", b"a", b"\x00\xff")
 TOPICS = ("a", "a/b", "a/b/c", "a//c", "", "/", "a/", "b", "é/b")
 PATTERNS = ("#", "+", "a/#", "a/+", "+/b", "a/+/c", "+/+", "+/#", "/#", "a", "a/b", "é/+")
 LIKES = ("%", "", "a%", "%b", "a_c", "%b%", "_", "a!%%", "é%", "日_", "a%b", "ab%c%", "%_", "_%")
 TYPES = ("Book", "Paper", "Item")
+WILDCARDS = ("*", "", "a*", "*b", "a?c", "?", "a\\*b", "é*", "日?", "a\\", "ab*c*", "a\\?b")
 REGEXES = ("a", "^a", "b$", "^a.c$", "[0-9]+", "日|é", "")
 BEHAVIOURS = ("same", "is_text")
 
@@ -118,7 +123,15 @@ def sources() -> st.SearchStrategy[dict[str, Any]]:
 
 @cache
 def events() -> st.SearchStrategy[Event]:
-    return sources().map(event_of)
+    """Events, some of whose integers are Elvin's of 32 bits: those come from no text, so `sources` has none."""
+    return st.builds(_narrowed, sources(), st.booleans())
+
+
+def _narrowed(source: dict[str, Any], narrow: bool) -> Event:
+    def narrowed(value: Any) -> Any:
+        return Int32(value) if type(value) is int and -(2**31) <= value < 2**31 else value
+
+    return event_of({name: narrowed(value) for name, value in source.items()} if narrow else source)
 
 
 # Filters
@@ -223,7 +236,7 @@ def sql_tests() -> st.SearchStrategy[Condition]:
     )
 
 
-def flattened(join: type[And | Or], parts: list[Condition]) -> Condition:
+def flattened(join: type[And | Or | Xor], parts: list[Condition]) -> Condition:
     """The parts joined as a parser joins them: no AND directly inside an AND."""
     flat = [inner for part in parts for inner in (part.parts if type(part) is join else (part,))]
     return flat[0] if len(flat) == 1 else join(tuple(flat))
@@ -245,7 +258,7 @@ def sql_conditions() -> st.SearchStrategy[Condition]:
 
 @cache
 def conditions() -> st.SearchStrategy[Condition]:
-    """Any tree: also topics, types, Elvin's comparisons, strings under <, literals SQL cannot write, odd shapes."""
+    """Any tree: also topics, types, all of Elvin, strings under <, literals SQL cannot write, odd shapes."""
     any_literal = st.one_of(literals(), st.sampled_from((*BYTES, math.inf, -math.inf, math.nan, None)).map(Literal))
     ops = st.sampled_from(("=", "<>", "<", "<=", ">", ">="))
     unlike = st.sampled_from((False, None))
@@ -253,6 +266,10 @@ def conditions() -> st.SearchStrategy[Condition]:
         sql_tests(),
         sql_tests(),
         sql_tests(),
+        elvin_tests(),
+        elvin_tests(),
+        st.builds(OfType, _terms(), st.sampled_from(("any", "int32", "real64", "string", "opaque", "nan"))),
+        st.builds(TextTest, st.just("contains"), _terms(), st.lists(st.sampled_from(STRINGS), max_size=20).map(tuple)),
         st.builds(Compare, ops, _terms(), any_literal, unlike),
         st.builds(Compare, ops, any_literal, _terms(), unlike),
         st.builds(TopicPattern, st.one_of(st.just(Attribute(("$topic",))), _terms()), st.sampled_from(PATTERNS)),
@@ -263,10 +280,88 @@ def conditions() -> st.SearchStrategy[Condition]:
     return st.recursive(tests, _joined_in_any_shape, max_leaves=8)
 
 
+# Elvin
+
+
+@cache
+def elvin_attributes() -> st.SearchStrategy[Attribute]:
+    """Attributes that Elvin can name: no paths, but any character."""
+    return st.sampled_from((*NAMES, "a-b", "o.x", "$topic", "1st", 'q"\\', "é")).map(lambda name: Attribute((name,)))
+
+
+@cache
+def elvin_numbers() -> st.SearchStrategy[Expression]:
+    """Integers of both widths, attributes and operators; a real64 stands under no bitwise one."""
+    integers = st.one_of(st.sampled_from(INT32S).map(Int32), st.sampled_from(INTEGERS)).map(Literal)
+    sizes = elvin_attributes().map(lambda attribute: Function("size", (attribute,)))
+    leaves: st.SearchStrategy[Expression] = st.one_of(elvin_attributes(), elvin_attributes(), integers, sizes)
+    operators = st.sampled_from(("+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>", ">>>"))
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.builds(Arithmetic, operators, inner, inner),
+            st.builds(Arithmetic, st.sampled_from("+-*/%"), inner, st.sampled_from(FLOATS).map(Literal)),
+            st.builds(Negative, inner),
+            inner.map(lambda operand: Arithmetic("^", operand, Literal(Int32(-1)))),
+        ),
+        max_leaves=3,
+    )
+
+
+@cache
+def elvin_strings() -> st.SearchStrategy[Expression]:
+    """Attributes, seldom a function of one."""
+    functions = st.sampled_from(("fold-case", "decompose", "decompose-compat"))
+    return st.one_of(
+        elvin_attributes(),
+        elvin_attributes(),
+        st.builds(lambda name, operand: Function(name, (operand,)), functions, elvin_attributes()),
+    )
+
+
+@cache
+def elvin_tests() -> st.SearchStrategy[Condition]:
+    """Conditions without &&, ||, ^^ and ! that Elvin's parser could have made."""
+    equality, any_op = st.sampled_from(("=", "<>")), st.sampled_from(("=", "<>", "<", "<=", ">", ">="))
+    texts = st.sampled_from(STRINGS)
+    plain = st.builds(
+        TextTest,
+        st.sampled_from(("begins-with", "ends-with", "contains")),
+        elvin_strings(),
+        st.lists(texts, min_size=1, max_size=3).map(tuple),
+    )
+    wildcards = st.lists(st.sampled_from(WILDCARDS), min_size=1, max_size=3).map(tuple)
+    regexes = st.lists(st.sampled_from(REGEXES), min_size=1, max_size=2).map(tuple)
+    types = st.sampled_from(("any", "any", "int32", "int64", "real64", "string", "opaque", "nan"))
+    numbers = st.one_of(elvin_numbers(), st.sampled_from(FLOATS).map(Literal))
+    return st.one_of(
+        st.builds(Compare, any_op, elvin_attributes(), numbers, st.none()),
+        st.builds(Compare, any_op, elvin_numbers(), numbers, st.none()),
+        st.builds(Compare, equality, elvin_strings(), texts.map(Literal), st.none()),
+        plain,
+        plain,
+        st.builds(TextTest, st.just("wildcard"), elvin_strings(), wildcards),
+        st.builds(TextTest, st.just("regex"), elvin_strings(), regexes),
+        st.builds(OfType, elvin_attributes(), types),
+        st.builds(OfType, elvin_attributes(), types),
+    )
+
+
+@cache
+def elvin_conditions() -> st.SearchStrategy[Condition]:
+    """Trees that Elvin's parser could have made."""
+    return st.recursive(elvin_tests(), _elvin_joined, max_leaves=6)
+
+
+def _elvin_joined(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
+    odd = st.lists(inner, min_size=2, max_size=3).map(lambda parts: flattened(Xor, parts))
+    return st.one_of(_joined(inner), _joined(inner), odd)
+
+
 def _joined_in_any_shape(inner: st.SearchStrategy[Condition]) -> st.SearchStrategy[Condition]:
     """Also an AND inside an AND, of one part, and of none."""
     parts = st.lists(inner, max_size=3).map(tuple)
-    return st.one_of(_joined(inner), st.builds(And, parts), st.builds(Or, parts))
+    return st.one_of(_joined(inner), st.builds(And, parts), st.builds(Or, parts), st.builds(Xor, parts))
 
 
 # Texts
@@ -283,6 +378,20 @@ WORDS = (
 def sql_texts() -> st.SearchStrategy[str]:
     """Words of SQL in any order: few of these parse."""
     return st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+
+
+ELVIN_WORDS = (
+    "a", "b-c", "o.x", "\\$topic", "a\\ b", "a==b", "&&", "||", "^^", "!", "==", "!=", "<", ">=", "+", "-", "*", "/",
+    "%", "&", "|", "^", "~", "<<", ">>", ">>>", "(", ")", ",", "require(", "int32(", "nan(", "size(", "equals(",
+    "regex(", "begins-with(", "wildcard(", "fold-case(", "f(", "'a%'", '"it\'s"', "'\\''", "1", "0x1F", "017", "08", "7.0",
+    "7.", "1L", "3000000000", "1.5e-3", "'", '"', "=", "\\", "\n",
+)  # fmt: skip
+
+
+@cache
+def elvin_texts() -> st.SearchStrategy[str]:
+    """Words of Elvin in any order: few of these parse."""
+    return st.lists(st.sampled_from(ELVIN_WORDS), max_size=10).map(" ".join)
 
 
 @cache

@@ -18,6 +18,7 @@ from agvent.filters.pattern_relations import contains, intersect
 from agvent.filters.patterns import like_tokens, matches, topic_tokens
 from agvent.filters.primitive_relations import accepts, term_of
 from agvent.filters.relations import covers, overlaps
+from agvent.filters.translate import translate
 from agvent.filters.tree import And, Condition, Not, Or
 from tests.strategies import (
     LIKES,
@@ -25,6 +26,8 @@ from tests.strategies import (
     TOPICS,
     behaviours,
     conditions,
+    elvin_conditions,
+    elvin_texts,
     events,
     sql_conditions,
     sql_tests,
@@ -54,9 +57,28 @@ def test_sql_keeps_the_meaning_of_any_tree_it_can_write(tree: Condition, event: 
     assert evaluate(back, event, behaviours) is evaluate(tree, event, behaviours)
 
 
+@given(elvin_conditions())
+@settings(max_examples=300)
+def test_elvin_round_trips(tree: Condition) -> None:
+    """What Elvin writes, Elvin reads as the same tree."""
+    assert parse(format_filter(tree, "elvin"), "elvin") == tree
+
+
+@pytest.mark.parametrize("language", ["sql", "elvin"])
+@given(st.one_of(conditions(), elvin_conditions(), sql_conditions()), st.lists(events(), min_size=4, max_size=4))
+def test_a_translation_accepts_the_same_events(language: str, tree: Condition, sample: list[Event]) -> None:
+    """A filter written in another language is true of the same events, or is refused."""
+    try:
+        back = parse(translate(tree, language), language) if translate(tree, language) else And(())
+    except (TranslationError, FilterError):  # a string under <, a constant of another kind: written and not read
+        return
+    assert [is_true(back, event) for event in sample] == [is_true(tree, event) for event in sample]
+
+
 TEXTS = {
     "sql": sql_texts(),
     "tags": tag_texts(),
+    "elvin": elvin_texts(),
     "topic": st.one_of(st.sampled_from(TOPICS), st.text(max_size=5)),
     "pattern": st.one_of(st.sampled_from(PATTERNS), st.text("a+#/", max_size=6)),
     "integer": st.one_of(st.integers(-(2**64), 2**64).map(str), st.text("+-019x ", max_size=4)),

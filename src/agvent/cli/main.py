@@ -35,10 +35,12 @@ examples:
   tail -f events.jsonl | agvent match subscriptions.jsonl - --on-error skip
   agvent explain "price > 100" '{"price": 99.5}'
   agvent filter check subscriptions.jsonl
+  agvent filter translate 'require(user) && age > 20' --from elvin --to sql
 
 exit codes:
     0  done
-    1  explain: the filter does not match; filter check: a subscription is wrong
+    1  explain: the filter does not match; filter check: a subscription is wrong;
+       filter covers: not proven
     2  a mistake in the arguments, a filter, a subscription or an event
     3  the machine: a file that cannot be opened, read or written
   130  interrupted (Ctrl-C)

@@ -1,7 +1,7 @@
 """Elvin's subscription language (seed 004; the Avis router), read by precedence climbing into the tree.
 
-What is undefined in Elvin is unknown in the tree: comparisons are written with `unlike=None`, string and type predicates
-are nodes of their own. There are no booleans, so a value is never a condition.
+What is undefined in Elvin is unknown in the tree: comparisons are written with `unlike=None`, string and type
+predicates are nodes of their own. There are no booleans, so a value is never a condition.
 """
 
 from __future__ import annotations

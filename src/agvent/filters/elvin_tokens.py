@@ -1,4 +1,4 @@
-r"""The words of Elvin's subscription language (Elvin 4 client protocol, appendix A): names, numbers, strings, operators.
+r"""The words of Elvin's subscription language (Elvin 4, appendix A): names, numbers, strings, operators.
 
 A name goes on to the next blank, quote, comma, parenthesis or bracket, so `a-b` and `a==b` are names; a backslash puts
 any character into a name or a string.
@@ -76,7 +76,7 @@ def unescaped(text: str) -> str:
 
 
 def number_of(token: str, *, negative: bool = False) -> int | float:
-    """The value of a number: real64, int64 with L, or int32. The sign comes in because the least has no positive twin."""
+    """The value of a number: real64, int64 with L, else int32. The sign comes in: the least has no positive twin."""
     found = NUMBER.fullmatch(token)
     if not found:
         raise CallerError(f"{token[:40]!r} is no number", hint="write 12, 0x1F, 017, 12L, 7.0 or 7.0e3")

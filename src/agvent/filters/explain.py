@@ -37,7 +37,7 @@ VALUE_CHARS_MAX: Final = 80
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a filter and what came of it. A part joined by AND, OR, NOT or XOR has parts below it, a test has values."""
+    """A part of a filter and what came of it. One joined by AND, OR, NOT or XOR has parts below it, a test values."""
 
     text: str
     outcome: bool | None

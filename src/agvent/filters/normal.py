@@ -330,7 +330,7 @@ def _match(term: Term, tokens: Tokens) -> Primitive:
 
 
 def _text_test(node: TextTest, want: bool) -> Rows:
-    """A pattern for each text; regular expressions, and more texts than there may be rows, are asked of strings only."""
+    """A pattern for each text; regular expressions, and more texts than rows, are asked of strings only."""
     if isinstance(node.operand, Literal):
         return _constant(node, want)
     term = _term(node.operand)
