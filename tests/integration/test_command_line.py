@@ -258,7 +258,8 @@ def test_wrong_arguments(words: tuple[str, ...]) -> None:
     assert re.fullmatch(r"hint: agvent( match| filter)? --help", hint)
 
 
-@pytest.mark.parametrize("words", [(), ("match",), ("explain",), ("filter",), ("filter", "check")])
+@pytest.mark.parametrize("words", [(), ("match",), ("explain",), ("filter",), ("filter", "check"),
+                                   ("filter", "translate"), ("filter", "covers")])  # fmt: skip
 def test_help_is_for_people(words: tuple[str, ...]) -> None:
     """Help goes to standard output, with examples and exit codes."""
     done = agvent(*words, "--help")
@@ -454,3 +455,52 @@ def test_filter_check_as_json() -> None:
     places = [(error["line"], error["id"], error["filter_line"], error["column"]) for error in report["errors"]]
     assert places[:3] == [(2, "b", 1, 5), (3, None, None, None), (4, "a", None, None)]
     assert report["errors"][2]["message"] == "the id 'a' is taken by line 1"
+
+
+ELVIN = 'require(user) && begins-with(user, "al") && !(age <= 20)'
+IN_SQL = "user IS NOT NULL AND user LIKE 'al%' AND age > 20"
+
+
+def test_filter_translate() -> None:
+    """The filter in the other language, alone on standard output; as JSON with the text it came from."""
+    assert agvent("filter", "translate", ELVIN, "--from", "elvin", "--to", "sql") == (0, f"{IN_SQL}\n", "")
+    assert agvent("filter", "translate", "Make=Ford", "--from", "tags") == (0, "Make = 'Ford'\n", "")
+    done = agvent("filter", "translate", "--json", "a = 1", "--to", "elvin")
+    assert (done.code, done.lines) == (0, [{"from": "sql", "to": "elvin", "filter": "a = 1", "translation": "a == 1L"}])
+
+
+def test_filter_translate_refuses_what_has_no_words() -> None:
+    """Exit code 2 and the part that cannot be said; a bad filter has a caret."""
+    done = agvent("filter", "translate", "a == 1 && fold-case(b) == 'x'", "--from", "elvin", "--to", "sql")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("error: SQL has no words for Function Function(name='fold-case'")
+    bad = agvent("filter", "translate", "a = 1", "--from", "elvin")
+    assert (bad.code, bad.out) == (2, "")
+    assert bad.err == (
+        "error: line 1, column 3: expected an operator or the end, found '='\n  a = 1\n    ^\nhint: Elvin writes ==\n"
+    )
+
+
+def test_filter_covers() -> None:
+    """Exit code 0 is a proof, 1 is none; in any language, and as JSON."""
+    assert agvent("filter", "covers", "a > 1", "a > 2 AND b = 3") == (0, "A covers B\n", "")
+    assert agvent("filter", "covers", "a > 2", "a > 1") == (1, "not proven: A may accept less than B\n", "")
+    assert agvent("filter", "covers", "--language", "elvin", "require(a)", "a == 1", "--json") == (
+        0,
+        '{"covers": true}\n',
+        "",
+    )
+    done = agvent("filter", "covers", "Sports/+", "Sports/#", "--language", "pattern", "--json")
+    assert done == (1, '{"covers": false}\n', "")
+    assert agvent("filter", "covers", "a >", "a > 1").code == 2
+
+
+def test_elvin_subscriptions_match_events(folder: Path) -> None:
+    """A file of subscriptions may name Elvin; an integer in JSON is an int64."""
+    lines = [
+        {"id": "e1", "language": "elvin", "filter": "require(pages) && pages & 1 == 1"},
+        {"id": "e2", "language": "elvin", "filter": "int64(pages) && contains(author, 'V', 'W')"},
+        {"id": "e3", "language": "elvin", "filter": "int32(pages)"},
+    ]
+    (folder / "subscriptions.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    assert match(folder).lines == [{"event": 0, "subscriptions": ["e1", "e2"]}]

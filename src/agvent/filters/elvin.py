@@ -113,21 +113,26 @@ class _Parser:
 
     def joined(self, op: str, left: Node, start: int, depth: int) -> Node:
         """What an operator makes of the node before it and of what follows."""
+        if op in JOINS:
+            return self.logical(op, left, start, depth)
         following = self.at
         right = self.expression(LEVELS[op] + 1, depth + 1)
-        if op in JOINS:
-            return self.logical(JOINS[op], (left, start), (right, following))
         if op in COMPARISONS:
             return self.comparison(COMPARISONS[op], (left, start), (right, following))
         needed = self.integer if op in BITWISE else self.number
         return Arithmetic(op, needed(left, start), needed(right, following))
 
-    def logical(self, join: type[And | Or | Xor], left: tuple[Node, int], right: tuple[Node, int]) -> Condition:
+    def logical(self, op: str, left: Node, start: int, depth: int) -> Condition:
         """One node for a chain of the same operator."""
-        parts: list[Condition] = []
-        for node, start in (left, right):
+        join = JOINS[op]
+        parts = list(left.parts) if isinstance(left, join) else [self.condition(left, start)]
+        while True:
+            start = self.at
+            node = self.expression(LEVELS[op] + 1, depth + 1)
             parts += node.parts if isinstance(node, join) else (self.condition(node, start),)
-        return join(tuple(parts))
+            if not self.token.is_operator(op):
+                return join(tuple(parts))
+            self.at += 1
 
     def comparison(self, op: str, left: tuple[Node, int], right: tuple[Node, int]) -> Compare:
         (first, _), (second, place) = left, right
@@ -136,7 +141,7 @@ class _Parser:
         if op not in ("=", "<>") and "a string" in kinds:
             at = left[1] if kinds[0] == "a string" else place
             raise self.error("a string has no order", at, "strings compare with == and != only")
-        if None not in kinds and ("a string" in kinds) != (kinds == ("a string", "a string")):
+        if None not in kinds and (kinds[0] == "a string") != (kinds[1] == "a string"):
             raise self.error(f"{kinds[0]} never compares with {kinds[1]}", place)
         return Compare(op, *values, None)
 
@@ -297,8 +302,8 @@ class _Parser:
 
     def hint(self) -> str | None:
         token = self.token
-        pair = token.text + self.tokens[self.at + 1].text if token.sort is not Sort.END else ""
-        for text in (pair, token.text, token.text.upper()):
+        before = self.tokens[self.at - 1].text if self.at else ""
+        for text in (before + token.text, token.text, token.text.upper()):
             if text in FOREIGN:
                 return f"Elvin writes {FOREIGN[text]}"
         if token.is_operator("(") and self.at and self.tokens[self.at - 1].sort is Sort.NAME:
