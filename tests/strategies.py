@@ -286,7 +286,8 @@ def conditions() -> st.SearchStrategy[Condition]:
 @cache
 def elvin_attributes() -> st.SearchStrategy[Attribute]:
     """Attributes that Elvin can name: no paths, but any character."""
-    return st.sampled_from((*NAMES, "a-b", "o.x", "$topic", "1st", 'q"\\', "é")).map(lambda name: Attribute((name,)))
+    often = (*NAMES, *NAMES, *NAMES)
+    return st.sampled_from((*often, "a-b", "o.x", "$topic", "1st", 'q"\\', "é")).map(lambda name: Attribute((name,)))
 
 
 @cache

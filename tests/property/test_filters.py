@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from itertools import product
 
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agvent.errors import FilterError, TranslationError
-from agvent.event import Event, event_of
+from agvent.event import Event, Int32, event_of
 from agvent.filters.evaluate import evaluate, value
 from agvent.filters.explain import explain
 from agvent.filters.languages import LANGUAGES, format_filter, parse
@@ -27,6 +29,7 @@ from tests.strategies import (
     behaviours,
     conditions,
     elvin_conditions,
+    elvin_tests,
     elvin_texts,
     events,
     sql_conditions,
@@ -124,8 +127,8 @@ def rows_accept(rows: Rows, event: Event) -> bool:
     return any(all(row_accepts(primitive, event) for primitive in row) for row in rows)
 
 
-@given(conditions(), events())
-@settings(max_examples=400)
+@given(st.one_of(conditions(), conditions(), elvin_conditions()), events())
+@settings(max_examples=500)
 def test_the_normal_form_accepts_what_the_oracle_finds_true(condition: Condition, event: Event) -> None:
     """Some row accepts an event exactly if the condition is true of it."""
     assert rows_accept(normal(condition), event) is is_true(condition, event)
@@ -144,14 +147,14 @@ def related() -> st.SearchStrategy[tuple[Condition, Condition]]:
     """Two filters that often have parts in common: covering is rare between strangers."""
 
     def relatives(one: Condition) -> st.SearchStrategy[tuple[Condition, Condition]]:
-        another = st.one_of(sql_tests(), conditions())
+        another = st.one_of(sql_tests(), elvin_tests(), conditions())
         narrower = another.map(lambda other: And((one, other)))
         wider = another.map(lambda other: Or((one, other)))
         return st.one_of(another, another, narrower, wider, another.map(Not), st.just(Not(one))).map(
             lambda other: (one, other)
         )
 
-    return st.one_of(sql_tests(), conditions()).flatmap(relatives)
+    return st.one_of(sql_tests(), elvin_tests(), conditions()).flatmap(relatives)
 
 
 @given(related(), st.lists(events(), min_size=8, max_size=8))
@@ -174,15 +177,24 @@ def test_overlaps_is_sound(pair: tuple[Condition, Condition], sample: list[Event
         assert [event for event in sample if is_true(a, event) and is_true(b, event)] == []
 
 
+SMALL_SQL = (
+    "x = 1", "x <> 1", "x > 1", "x <= 2", "x BETWEEN 1 AND 2", "x IN (1, 'k')", "x NOT IN (2, 'kl')", "x LIKE 'k%'",
+    "x LIKE '%l'", "x NOT LIKE 'k%'", "x IS NULL", "x IS NOT NULL", "x = 'k'", "size(x) = 1", "x", "contains(x, 1)",
+)  # fmt: skip
+SMALL_ELVIN = (
+    "x == 1", "x != 1L", "x > 1", "x <= 2.5", "x == 'k'", "x != 'k'", "equals(x, 1, 'k')", "require(x)", "int32(x)",
+    "int64(x)", "real64(x)", "string(x)", "opaque(x)", "nan(x)", "begins-with(x, 'k', 'l')", "ends-with(x, 'l')",
+    "contains(x, 'k', '')", "wildcard(x, 'k?', 'l')", "regex(x, '^k')", "fold-case(x) == 'k'", "x + 1 == 2", "-x < -1",
+    "x & 1 == 1", "x % 2 == 0", "~x >>> 1 > 0", "x == x", "size(x) * 2 == 2", "x == 1 ^^ require(x)",
+    "x > 1 ^^ string(x) ^^ nan(x)", "a == 1 ^^ b == 'k'", "a < b",
+)  # fmt: skip
 SMALL_TESTS = [
-    parse(text.replace("x", name))
+    parse(re.sub(r"\bx\b", name, text), language)
     for name in ("a", "b")
-    for text in (
-        "x = 1", "x <> 1", "x > 1", "x <= 2", "x BETWEEN 1 AND 2", "x IN (1, 'k')", "x NOT IN (2, 'kl')", "x LIKE 'k%'",
-        "x LIKE '%l'", "x NOT LIKE 'k%'", "x IS NULL", "x IS NOT NULL", "x = 'k'", "size(x) = 1", "x", "contains(x, 1)",
-    )
-]  # fmt: skip
-SMALL_VALUES = (None, 1, 2, 2.5, "k", "kl", "l", True, [1])
+    for language, texts in (("sql", SMALL_SQL), ("elvin", SMALL_ELVIN))
+    for text in texts
+]
+SMALL_VALUES = (None, 1, Int32(1), 2, 2.5, math.nan, "k", "kl", "l", True, [1], b"k")
 SMALL_WORLD = [event_of({"a": a, "b": b}) for a, b in product(SMALL_VALUES, SMALL_VALUES)]
 
 
@@ -197,10 +209,30 @@ def small_conditions() -> st.SearchStrategy[Condition]:
     )
 
 
+@pytest.mark.parametrize("test", SMALL_TESTS, ids=str)
+def test_the_normal_form_holds_in_a_whole_small_world(test: Condition) -> None:
+    """Every test and its negation, against every pair of values."""
+    for condition in (test, Not(test)):
+        rows = normal(condition)
+        assert [e for e in SMALL_WORLD if rows_accept(rows, e) is not is_true(condition, e)] == []
+
+
+@pytest.mark.parametrize("test", SMALL_TESTS, ids=str)
+@pytest.mark.parametrize("language", ["sql", "elvin"])
+def test_translations_hold_in_a_whole_small_world(test: Condition, language: str) -> None:
+    """What is translated is true of the same events, negated or not."""
+    for condition in (test, Not(test)):
+        try:
+            back = parse(translate(condition, language), language)
+        except TranslationError:
+            continue
+        assert [e for e in SMALL_WORLD if is_true(back, e) is not is_true(condition, e)] == []
+
+
 @given(small_conditions(), small_conditions())
 @settings(max_examples=300)
 def test_relations_hold_in_a_whole_small_world(a: Condition, b: Condition) -> None:
-    """With two attributes and nine values each, every claim is checked against every event."""
+    """With two attributes and twelve values each, every claim is checked against every event."""
     under_a, under_b = ({n for n, event in enumerate(SMALL_WORLD) if is_true(one, event)} for one in (a, b))
     assert not covers(a, b) or under_b <= under_a
     assert not covers(b, a) or under_a <= under_b

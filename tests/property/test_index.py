@@ -15,7 +15,7 @@ from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.matching import cells
 from agvent.matching.subscriptions import Subscriptions
-from tests.strategies import behaviours, conditions, events, sql_conditions
+from tests.strategies import behaviours, conditions, elvin_conditions, events, sql_conditions
 
 CHECKED = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -30,7 +30,11 @@ class Given(Subscription, frozen=True, kw_only=True):
 
 
 changes = st.lists(
-    st.tuples(st.sampled_from(("add", "add", "add", "replace", "remove", "compact")), st.integers(0, 11), conditions()),
+    st.tuples(
+        st.sampled_from(("add", "add", "add", "replace", "remove", "compact")),
+        st.integers(0, 11),
+        st.one_of(conditions(), conditions(), elvin_conditions()),
+    ),
     min_size=1,
     max_size=24,
 )
