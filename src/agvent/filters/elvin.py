@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Final, TypeVar
 
+from agvent import limits
 from agvent.errors import CallerError, FilterError
 from agvent.event import Int32
 from agvent.filters.arithmetic import BITWISE
@@ -228,8 +229,12 @@ class _Parser:
             raise self.error(f"{name}() takes 1 argument, found {len(args)}", start)
 
     def equals(self, args: list[Expression], places: list[int]) -> Condition:
-        """`equals(x, a, b)` is `x == a || x == b`."""
+        """`equals(x, a, b)` is `x == a || x == b`; written out it must keep to the length of a filter."""
         first = args[0], places[0]
+        size = self.tokens[places[1]].position - self.tokens[places[0]].position
+        if size * (len(args) - 1) > limits.FILTER_CHARS_MAX:
+            message = f"equals() written out has more than {limits.FILTER_CHARS_MAX} characters"
+            raise self.error(message, places[0], "give it fewer values or a shorter first argument")
         parts = [self.comparison("=", first, other) for other in zip(args[1:], places[1:], strict=True)]
         return parts[0] if len(parts) == 1 else Or(tuple(parts))
 

@@ -242,7 +242,8 @@ def test_type_predicates_of_what_elvin_does_not_have(name: str) -> None:
 
 def test_require_is_true_or_undefined() -> None:
     """Whatever the value is; an attribute that is missing is not false."""
-    assert [of("require(a)", a=found) for found in (0, "", b"", False, [])] == [True] * 5
+    there: list[Any] = [0, "", b"", False, []]
+    assert [of("require(a)", a=found) for found in there] == [True] * 5
     assert [of("require(a)"), of("!require(a)")] == [None, None]
 
 

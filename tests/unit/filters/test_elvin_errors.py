@@ -155,6 +155,13 @@ def test_predicates_are_bounded() -> None:
     assert message == f"the filter has {limits.FILTER_PREDICATES_MAX + 1} predicates, at most 4096 are allowed"
 
 
+def test_equals_is_bounded_as_if_it_were_written_out() -> None:
+    """Each value repeats the first argument: a long one with many values would give a text of any length."""
+    message, position, _ = complaint(f"equals({'a' * 1000}, {', '.join(['1'] * 66)})")
+    assert (message, position) == ("equals() written out has more than 65536 characters", 7)
+    parse_elvin(f"equals({'a' * 1000}, {', '.join(['1'] * 60)})")
+
+
 def test_length_is_bounded() -> None:
     """A text that is too long is not read."""
     message, position, _ = complaint("a == 1" + " " * limits.FILTER_CHARS_MAX)
