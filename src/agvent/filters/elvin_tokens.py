@@ -50,6 +50,9 @@ class Sort(Enum):
     END = "end"
 
 
+SORTS: Final = {sort.value: sort for sort in Sort}
+
+
 class Token(NamedTuple):
     sort: Sort
     text: str
@@ -65,7 +68,7 @@ def tokens_of(text: str) -> list[Token]:
     for found in TOKEN.finditer(text):
         sort = found.lastgroup
         assert sort is not None
-        tokens.append(Token(Sort(sort), found[sort], found.start(sort)))
+        tokens.append(Token(SORTS[sort], found[sort], found.start(sort)))
     tokens.append(Token(Sort.END, "", len(text.rstrip(" \t\r\n"))))
     return tokens
 
