@@ -236,7 +236,7 @@ def test_statistics_tell_how_subscriptions_are_found() -> None:
     )
     made.compact()
     found = made.statistics()
-    assert found.paths == {"equality": 4, "prefix": 1, "suffix": 1, "element": 1, "scan": 2}
+    assert found.paths == {"equality": 3, "prefix": 1, "suffix": 1, "element": 1, "scan": 3}
     assert (found.subscriptions, found.rows, found.tail_rows, found.residual_rows) == (8, 8, 0, 2)
     assert found.index_bytes > 0
 
