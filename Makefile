@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench-match clean clean-kernels
+.PHONY: help demo test lint format fuzz bench-match clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -27,6 +27,10 @@ lint: .venv/dev.stamp  ## ruff and mypy
 format: .venv/dev.stamp  ## let ruff lay out the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+fuzz: .venv/dev.stamp  ## try random inputs on every parser and decoder; INPUTS=1000000 SECONDS=3600 SEED=0
+	PYTHONPATH=benchmarks $(BIN)/python -m tests.fuzz $(if $(INPUTS),--inputs $(INPUTS)) \
+		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 bench-match: .venv/runtime.stamp  ## the table of docs/performance.md
 	$(BIN)/python benchmarks/match.py --table

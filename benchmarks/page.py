@@ -1,4 +1,4 @@
-"""docs/performance.md: each script rewrites the block between its own markers and leaves the rest alone."""
+"""The pages with figures: each script rewrites the block between its own markers and leaves the rest alone."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from typing import Final
 PAGE: Final = Path(__file__).parent.parent / "docs" / "performance.md"
 
 
-def replace_block(name: str, content: str) -> None:
-    """Puts the content between `<!-- name:begin -->` and `<!-- name:end -->`."""
+def replace_block(name: str, content: str, *, page: Path | None = None) -> None:
+    """Puts the content between `<!-- name:begin -->` and `<!-- name:end -->` of docs/performance.md or another page."""
+    page = page or PAGE
     begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
-    before, found, rest = PAGE.read_text().partition(begin)
+    before, found, rest = page.read_text().partition(begin)
     _, ended, after = rest.partition(end)
-    assert found, f"{PAGE} has no {begin}"
-    assert ended, f"{PAGE} has no {end}"
-    PAGE.write_text(f"{before}{begin}{content.strip()}\n{end}{after}")
+    assert found, f"{page} has no {begin}"
+    assert ended, f"{page} has no {end}"
+    page.write_text(f"{before}{begin}{content.strip()}\n{end}{after}")
 
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

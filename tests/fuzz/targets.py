@@ -1,0 +1,285 @@
+"""One target for each parser and decoder: how its inputs are drawn, what must hold of every one, and its bound.
+
+A check gives True where the input was accepted and False where it was refused with an error of our own. Everything else
+that comes out of it is a defect, an AssertionError included: then a promise did not hold.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from pathlib import Path
+from random import Random
+from typing import Any, Final, NamedTuple
+
+import msgspec
+import numpy as np
+
+from agvent.errors import AgventError, EventError
+from agvent.event import Event, event_of
+from agvent.event_json import decode_event, decode_line
+from agvent.filters.evaluate import evaluate
+from agvent.filters.languages import format_filter, parse
+from agvent.filters.normal import normal
+from agvent.filters.subscription import Subscription, subscription_of
+from agvent.filters.tree import Condition
+from agvent.matching.batch import Batch
+from agvent.matching.encode import encode_events
+from agvent.matching.json_lines import encode_json
+from agvent.matching.rows import RowStore
+from agvent.matching.shapes import Instance, Shapes
+from agvent.matching.slots import Slots
+from agvent.matching.strings import Strings
+from agvent.matching.subscriptions import Subscriptions
+from agvent.store.index_file import ALIGNMENT, MAGIC, PREFIX, VERSION, load_index, save_index
+from tests.columns import dictionary, everything, row_of
+from tests.fuzz import corpus
+from tests.fuzz.mutation import Mutations
+
+Input = str | bytes
+
+
+class Target(NamedTuple):
+    """A parser or decoder under test. The CPU time of one input is at most `base_s` and `unit_s` for each character or
+    byte of it, all checks included; `share` is its part of the inputs of a long run."""
+
+    draw: Callable[[Random], Any]
+    check: Callable[[Any], bool]
+    base_s: float = 0.01
+    unit_s: float = 20e-6
+    share: int = 1
+
+    def bound_s(self, given: Input) -> float:
+        return self.base_s + self.unit_s * len(given)
+
+
+def refused(error: AgventError) -> bool:
+    """An error of ours can be shown: it is text that any terminal and file can take."""
+    str(error).encode()
+    (error.hint or "").encode()
+    return False
+
+
+# Filters
+
+SAMPLES: Final[tuple[Event, ...]] = tuple(
+    event_of(source)
+    for source in (
+        {"price": 12.5, "city": "Oslo", "name": "it's", "a": 1, "b": "x", "tags": ["a", 2], "open": True},
+        {"$topic": "Sports/NBA", "$type": "Book", "$channel": 42, "Make": "Ford", "Model": 1, "n": 2**63 - 1},
+        {"$topic": 42, "$channel": "news", "o": {"x": [1]}, "order": {"lines": [{"unit price": 3}]}},
+        {},
+    )
+)
+
+
+def check_filter(language: str, text: str) -> bool:
+    """Text to tree, and the tree to text that says the same; what SQL can say of it means the same."""
+    try:
+        tree = parse(text, language)
+    except AgventError as error:
+        return refused(error)
+    again = format_filter(tree, language)
+    assert parse(again, language) == tree, again
+    normal(tree)
+    meaning = meaning_of(tree)
+    if language != "sql":
+        try:
+            translated = format_filter(tree)
+        except AgventError as error:
+            refused(error)
+        else:
+            assert meaning_of(parse(translated)) == meaning, translated
+    return True
+
+
+def meaning_of(tree: Condition) -> list[bool | None]:
+    return [evaluate(tree, event) for event in SAMPLES]
+
+
+# Shapes
+
+NUMBERED: Final[tuple[Event, ...]] = tuple(
+    event_of(dict.fromkeys(("symbol", "price", "volume", "change", "n", "exchange", "a"), value))
+    for value in (-1e300, -5, -3, -1, -0.5, 0, 1, 1.5, 2, 3, 5, 7, 8.5, 9.75, 10, 10.5, 50, 99, 990_000, 1e300, "a", "")
+)
+"""Values on, between and beyond the numbers of the good filters."""
+
+
+def check_shape(text: str) -> bool:
+    """A filter taken by its shape is one that parses, and gives the rows that parsing gives.
+
+    Parsing leaves out what is never true, such as BETWEEN 2 AND 1: then the rows differ, and the answers may not.
+    """
+    instance = Shapes().read(text)
+    if instance is None:
+        return False
+    tree = parse(text)
+    if rows_of(instance) != rows_of(tree):
+        index = Subscriptions([Subscription(id="s", filter=text)])
+        for event in NUMBERED:
+            assert index.match(event) == (["s"] if evaluate(tree, event) else []), event
+    return True
+
+
+def rows_of(prepared: Instance | Condition) -> list[object]:
+    """What a filter is in the index, in a store of its own."""
+    store = RowStore(Slots(), Strings())
+    store.append(0, prepared)
+    store.flush()
+    return [
+        store.rows[: store.row_count].tolist(),
+        store.predicates[: store.predicate_count].tolist(),
+        store.slots.described(),
+        [array.tolist() for array in store.tests],
+        [store.strings.view.blob.tobytes(), len(store.strings)],
+    ]
+
+
+# Events and subscriptions as JSON
+
+SLOTS: Final = everything(
+    ("a",), ("b",), ("b", "c"), ("b", "c", "a"), ("list",), ("items", 0), ("items", 1, "a"), ("é",),
+    ("$type",), ("$topic",), ("$channel",), ("$time",),
+)  # fmt: skip
+STRINGS: Final = dictionary(["", "x", "X", "É", "日本", "Book", "Item", "news", "Sports/NBA", b"\0\1\2"])
+BLANKS: Final = b" \t\r"
+
+
+def check_json(data: bytes) -> bool:
+    """The scanner and `decode_event` accept and refuse the same lines, and see the same in them to the last bit."""
+    batch = encode_json(data, SLOTS, STRINGS)
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    assert len(batch) == len(lines)
+    complaints = {one.event: one.message for one in batch.rejected}
+    for row, line in enumerate(lines):
+        event, complaint = None, None
+        if line.strip(BLANKS):
+            try:
+                event = decode_event(line)
+            except EventError as error:
+                refused(error)
+                complaint = error.message
+        assert complaints.get(row) == complaint
+        assert bool(batch.live[row]) == (event is not None)
+        if event is not None:
+            assert_same(batch, row, encode_events([event], SLOTS, STRINGS))
+    return not complaints
+
+
+def assert_same(batch: Batch, row: int, expected: Batch) -> None:
+    """A row of a batch and an event encoded alone; the cheap comparison first, whole values where it fails."""
+    one, other = batch.values[row], expected.values[0]
+    nothing = np.isnan(one)
+    same = np.array_equal(nothing, np.isnan(other)) and one[~nothing].tobytes() == other[~nothing].tobytes()
+    if not same or batch.texts.size or batch.lists.size:
+        assert row_of(batch, row) == row_of(expected, 0)
+
+
+SAVED: Final = msgspec.json.Decoder(Subscription)
+
+
+def check_subscription(line: bytes) -> bool:
+    """A line of a subscriptions file is refused, or is one that has a condition and survives a saved index."""
+    try:
+        found = subscription_of(decode_line(line))
+        found.condition()
+    except AgventError as error:
+        return refused(error)
+    assert SAVED.decode(msgspec.json.encode(found)) == found
+    return True
+
+
+# Saved indexes
+
+
+class SavedIndex(NamedTuple):
+    """A good file in its parts, and what it answers."""
+
+    whole: bytes
+    header: bytes
+    arrays: bytes
+    answers: list[list[str]]
+    path: Path
+
+
+@cache
+def saved_index() -> SavedIndex:
+    """Made once a process, in a folder of its own that the process leaves behind empty."""
+    made = Subscriptions()
+    for language, filters in corpus.FILTERS.items():
+        for number, text in enumerate(filters):
+            made.add(Subscription(id=f"{language} {number}", language=language, filter=text), destination=number)
+    path = Path(tempfile.mkdtemp(prefix="agvent-fuzz-")) / "index"
+    save_index(made, path)
+    whole = path.read_bytes()
+    path.unlink()
+    size = PREFIX.unpack_from(whole)[2]
+    start = padded(PREFIX.size + size)
+    answers = [made.match(event) for event in SAMPLES]
+    return SavedIndex(whole, whole[PREFIX.size : PREFIX.size + size], whole[start:], answers, path)
+
+
+def padded(size: int) -> int:
+    return (size + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
+
+
+@cache
+def damages() -> tuple[Mutations[bytes], Mutations[bytes]]:
+    """Of the whole file and of its header alone."""
+    good = saved_index()
+    return Mutations((good.whole,)), Mutations((good.header,))
+
+
+def draw_saved(random: Random) -> bytes:
+    """A damaged file; half have a damaged header with a checksum that is right again."""
+    whole, header = damages()
+    if random.randrange(2):
+        good = saved_index().whole
+        given = whole.draw(random)
+        return given + good[len(given) :] if random.randrange(2) else given
+    return with_header(header.draw(random))
+
+
+def with_header(text: bytes) -> bytes:
+    prefix = PREFIX.pack(MAGIC, VERSION, len(text), zlib.crc32(text)) + text
+    return prefix.ljust(padded(len(prefix)), b"\0") + saved_index().arrays
+
+
+def check_saved(data: bytes) -> bool:
+    """A damaged file is refused; one whose damage lies in the padding answers as before.
+
+    A header that was rewritten with its checksum is read, and refused or not, but the index is not asked: a kernel
+    trusts what the checksums vouch for.
+    """
+    good = saved_index()
+    good.path.unlink(missing_ok=True)  # a new file each time: the one before may still be mapped
+    good.path.write_bytes(data)
+    try:
+        loaded = load_index(good.path)
+    except AgventError as error:
+        return refused(error)
+    finally:
+        good.path.unlink()
+    if data[PREFIX.size :].startswith(good.header):
+        assert [loaded.match(event) for event in SAMPLES] == good.answers
+    return True
+
+
+SHARES: Final = {"sql": 16, "tags": 12}
+"""The languages with the most grammar are tried most."""
+
+TARGETS: Final[Mapping[str, Target]] = {
+    **{
+        language: Target(Mutations(good).draw, partial(check_filter, language), share=SHARES.get(language, 4))
+        for language, good in corpus.FILTERS.items()
+    },
+    "shapes": Target(Mutations((*corpus.SHAPES, *corpus.FILTERS["sql"][:3])).draw, check_shape, share=8),
+    "json_lines": Target(Mutations(corpus.EVENTS).draw, check_json, share=16),
+    "subscriptions": Target(Mutations(corpus.SUBSCRIPTIONS).draw, check_subscription, share=8),
+    "saved_index": Target(draw_saved, check_saved, share=2),
+}
