@@ -244,12 +244,12 @@ class Spread(NamedTuple):
 
 SPREADS: Final[Mapping[str, Spread]] = {
     "indexed": Spread("price > {}", warm=WARM, events=200),
-    "evaluated": Spread("price * 1 > {}", warm=1, events=5),
+    "evaluated": Spread("price * 1 > {}", warm=1, events=3),
 }
 
 
 def thresholds(name: str, seed: int, block: int) -> list[str]:
-    prices = draw_of(seed, "destinations", block).integers(0, 500, STEP) / 100
+    prices = draw_of(seed, "destinations", block).integers(0, 5_000_000, STEP) / 1_000_000
     return [SPREADS[name].form.format(price) for price in prices.tolist()]
 
 
