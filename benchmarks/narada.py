@@ -38,7 +38,7 @@ SHARING: Final = 10
 WARM: Final = 200
 SINGLE: Final = 2_000
 BATCH: Final = 8_192
-REPETITIONS: Final = 15
+REPETITIONS: Final = 9
 DESTINATIONS: Final = 32
 TAG_VALUES: Final = 1_000
 LETTERS: Final = np.array(list("abcdefghijklmnopqrstuvwxyz"))
@@ -200,7 +200,8 @@ def median_us(work: Callable[[Event], object], given: Sequence[Event], warm: int
 
 
 def batch_us(index: Subscriptions, lines: bytes, count: int) -> float:
-    """µs of CPU time per event of `match_json`, the median of some repetitions: a batch is long enough to be interrupted."""
+    """µs of CPU time per event of `match_json`, the median of some repetitions; a batch is long enough to be
+    interrupted, and that is not counted."""
     index.match_json(lines)
     took = []
     for _ in range(REPETITIONS):

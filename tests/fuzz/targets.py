@@ -270,16 +270,16 @@ def check_saved(data: bytes) -> bool:
     return True
 
 
-SHARES: Final = {"sql": 12, "tags": 8}
+SHARES: Final = {"sql": 16, "tags": 12}
 """The languages with the most grammar are tried most."""
 
 TARGETS: Final[Mapping[str, Target]] = {
     **{
-        language: Target(Mutations(good).draw, partial(check_filter, language), share=SHARES.get(language, 5))
+        language: Target(Mutations(good).draw, partial(check_filter, language), share=SHARES.get(language, 10))
         for language, good in corpus.FILTERS.items()
     },
-    "shapes": Target(Mutations((*corpus.SHAPES, *corpus.FILTERS["sql"][:3])).draw, check_shape, share=6),
-    "json_lines": Target(Mutations(corpus.EVENTS).draw, check_json, share=12),
-    "subscriptions": Target(Mutations(corpus.SUBSCRIPTIONS).draw, check_subscription, share=16),
-    "saved_index": Target(draw_saved, check_saved, share=2),
+    "shapes": Target(Mutations((*corpus.SHAPES, *corpus.FILTERS["sql"][:3])).draw, check_shape, share=8),
+    "json_lines": Target(Mutations(corpus.EVENTS).draw, check_json, share=16),
+    "subscriptions": Target(Mutations(corpus.SUBSCRIPTIONS).draw, check_subscription, share=24),
+    "saved_index": Target(draw_saved, check_saved, share=4),
 }
