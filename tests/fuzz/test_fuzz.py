@@ -18,7 +18,7 @@ from tests.fuzz.targets import TARGETS, Input, Target
 INPUTS = 400
 """Of each target; `make fuzz` tries more."""
 
-OPEN = {
+OPEN: dict[str, set[str]] = {
     "saved_index": {
         "UnicodeDecodeError in _header",
         "RecursionError in _header",
