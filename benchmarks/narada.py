@@ -310,9 +310,9 @@ def plot(rows: Sequence[dict[str, Any]]) -> None:
                 sizes = [row["subscriptions"] / 1000 for row in points]
                 panel.plot(sizes, [row[key] for row in points], style, marker=".", color=f"C{color}", label=label)
         panel.set(title=title, xlabel="thousand subscriptions")
-        panel.set(**({"yscale": "log"} if number == 9 else {"ylim": (0, None)}))
+        panel.set(**({"yscale": "log"} if number == 9 else {"ylim": (0, 1.5 * panel.get_ylim()[1])}))
         panel.grid(alpha=0.3)
-        panel.legend(frameon=False, fontsize=8)
+        panel.legend(frameon=False, fontsize=8, loc="center right" if number == 9 else "upper left")
     panels[0].set_ylabel("µs per event")
     IMAGES.mkdir(parents=True, exist_ok=True)
     figure.savefig(IMAGES / "narada.svg", metadata={"Date": None})
