@@ -6,6 +6,7 @@ that comes out of it is a defect, an AssertionError included: then a promise did
 
 from __future__ import annotations
 
+import atexit
 import tempfile
 import zlib
 from collections.abc import Callable, Mapping
@@ -215,12 +216,14 @@ class SavedIndex(NamedTuple):
 
 @cache
 def saved_index() -> SavedIndex:
-    """Made once a process, in a folder of its own that the process leaves behind empty."""
+    """Made once a process, in a folder of its own that goes with the process."""
     made = Subscriptions()
     for language, filters in corpus.FILTERS.items():
         for number, text in enumerate(filters):
             made.add(Subscription(id=f"{language} {number}", language=language, filter=text), destination=number)
-    path = Path(tempfile.mkdtemp(prefix="agvent-fuzz-")) / "index"
+    folder = tempfile.TemporaryDirectory(prefix="agvent-fuzz-")
+    atexit.register(folder.cleanup)
+    path = Path(folder.name) / "index"
     save_index(made, path)
     whole = path.read_bytes()
     path.unlink()
