@@ -132,13 +132,17 @@ def _level_tokens(levels: Iterable[str]) -> Tokens:
 
 
 def _merged(tokens: Iterable[Token]) -> Tokens:
-    """Adjacent text joined, empty text and repeated MANYs dropped."""
+    """Adjacent pieces of text are one, adjacent MANYs are one, empty text is none."""
     merged: list[Token] = []
-    for token in tokens:
-        last = merged[-1] if merged else None
-        if isinstance(token, str) and isinstance(last, str):
-            merged[-1] = last + token
-        elif token != "" and not (token is MANY and last is MANY):
+    pieces: list[str] = []
+    for token in (*tokens, None):
+        if isinstance(token, str):
+            pieces.append(token)
+            continue
+        if text := "".join(pieces):
+            merged.append(text)
+        pieces.clear()
+        if token is not None and not (token is MANY and merged and merged[-1] is MANY):
             merged.append(token)
     return tuple(merged)
 

@@ -10,6 +10,7 @@ loading takes milliseconds whatever the size.
 
 from __future__ import annotations
 
+import math
 import mmap
 import os
 import struct
@@ -126,7 +127,7 @@ def _header(mapped: mmap.mmap, path: Any) -> tuple[Header, int]:
         raise IndexFileError(f"{path} is damaged: its header does not match its checksum")
     try:
         return msgspec.json.decode(text, type=Header), _aligned(PREFIX.size + size)
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:  # not JSON, not UTF-8, not a Header
         raise IndexFileError(f"{path} has a header that cannot be read: {error}", hint="save it again") from None
 
 
@@ -136,11 +137,14 @@ def _array(mapped: mmap.mmap, start: int, name: str, place: Place, path: Any, ve
         raise IndexFileError(f"{path} is cut off: {name} is not all there")
     if verify and zlib.crc32(memoryview(mapped)[first : first + place.size]) != place.crc:
         raise IndexFileError(f"{path} is damaged: {name} does not match its checksum")
-    dtype = _dtype(place.dtype)
-    count = int(np.prod(place.shape))
-    if count * dtype.itemsize != place.size:
-        raise IndexFileError(f"{path} is damaged: {name} has a wrong size")
-    return np.frombuffer(mapped, dtype, count, first).reshape(place.shape)
+    try:
+        dtype = _dtype(place.dtype)
+        count = math.prod(place.shape)
+        if count * dtype.itemsize != place.size:
+            raise IndexFileError(f"{path} is damaged: {name} has a wrong size")
+        return np.frombuffer(mapped, dtype, count, first).reshape(place.shape)
+    except (TypeError, ValueError, SyntaxError) as error:  # NumPy's, of a type or a shape that is none
+        raise IndexFileError(f"{path} describes {name} wrongly: {error}", hint="save it again") from None
 
 
 def _aligned(offset: int) -> int:
