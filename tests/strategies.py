@@ -36,6 +36,7 @@ from agvent.filters.tree import (
     TopicPattern,
     Truth,
     Xor,
+    XPath,
 )
 
 NAMES = ("a", "b", "c", "o", "list", "two words")
@@ -81,6 +82,8 @@ LIKES = ("%", "", "a%", "%b", "a_c", "%b%", "_", "a!%%", "é%", "日_", "a%b", "
 TYPES = ("Book", "Paper", "Item")
 WILDCARDS = ("*", "", "a*", "*b", "a?c", "?", "a\\*b", "é*", "日?", "a\\", "ab*c*", "a\\?b")
 REGEXES = ("a", "^a", "b$", "^a.c$", "[0-9]+", "日|é", "")
+XPATHS = ("/a", "//b", "/a[b > 1]", "//b[. = 'x']", "/a[@c = '1' or b]", "count(//*) > 2", "not(/a/b)")
+DOCUMENTS = ("<a/>", "<a><b>2</b></a>", "<a c='1'><b>x</b><b>0</b></a>", "<b>x</b>", "<c><a/></c>")
 BEHAVIOURS = ("same", "is_text")
 
 
@@ -117,6 +120,7 @@ def sources() -> st.SearchStrategy[dict[str, Any]]:
         "$channel": st.sampled_from(("news", "42", 42, 7)),
         "$type": st.lists(st.sampled_from(TYPES), min_size=1, max_size=3, unique=True),
         "$time": st.sampled_from(TIMES),
+        "$xml": st.sampled_from(DOCUMENTS),
     }
     return st.fixed_dictionaries({}, optional={**dict.fromkeys(NAMES, values()), **headers})
 
@@ -274,6 +278,7 @@ def conditions() -> st.SearchStrategy[Condition]:
         st.builds(Compare, ops, any_literal, _terms(), unlike),
         st.builds(TopicPattern, st.one_of(st.just(Attribute(("$topic",))), _terms()), st.sampled_from(PATTERNS)),
         st.builds(IsA, st.sampled_from(TYPES)),
+        st.builds(XPath, st.sampled_from(XPATHS)),
         st.builds(In, _terms(), st.lists(any_literal, max_size=20).map(tuple)),
         st.sampled_from((And(()), Or(()))),
     )

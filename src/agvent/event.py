@@ -6,7 +6,8 @@ object (a mapping with string keys). Rules that hold everywhere, in every langua
 - a missing attribute is null, and NaN is null: neither has a value to compare;
 - integers and floats compare by their exact mathematical value, and -0.0 equals 0.0;
 - a value compares only with its own kind, and bool is not a number;
-- text is Unicode scalar values: a lone surrogate is refused.
+- text is Unicode scalar values: a lone surrogate is refused;
+- `xml` is a well-formed document within the bounds of xml.py, whether or not anybody asks for it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import msgspec
 
 from agvent import limits
 from agvent.errors import EventError
+from agvent.xml import document
 
 Scalar = bool | int | float | str | bytes | datetime
 Value = Scalar | Sequence[Any] | Mapping[str, Any] | None
@@ -175,6 +177,8 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
             checked(value, (name,))
         for field in ("type", "ancestors", "topic", "channel", "time", "xml"):
             checked(getattr(self, field), (f"${field}",))
+        if self.xml is not None:
+            document(self.xml)
 
     def lookup(self, path: Path) -> Value:
         """The value at a path, null where there is none."""

@@ -48,3 +48,19 @@ TOPIC_CHARS_MAX: Final = 65_535
 
 DESTINATIONS_MAX: Final = 1 << 20
 """Destinations of one index: 32 sub-units on four levels (Narada §7)."""
+
+XML_BYTES_MAX: Final = 10 << 20
+"""An event's `$xml` in UTF-8: the largest event the broker carries."""
+
+XML_MARKS_MAX: Final = 200_000
+"""`<` and `=` in a document: each tag and attribute has one, so this bounds its nodes before any is made, and with them
+the memory (some 200 bytes each)."""
+
+XML_DEPTH_MAX: Final = 256
+"""Nesting of elements: libxml2's own bound, and more than any document we met."""
+
+XPATH_WORK_MAX: Final = 50_000_000
+"""Steps that one XPath may need on one document, by the bound of filters/xpath_work.py: some tenths of a second."""
+
+XPATH_COMPILED_MAX: Final = 8_192
+"""Compiled XPaths that are kept, some 5 KB each."""

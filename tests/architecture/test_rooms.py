@@ -13,7 +13,8 @@ SOURCE = Path(__file__).parents[2] / "src" / "agvent"
 BELOW: dict[str, set[str]] = {
     "errors": set(),
     "limits": set(),
-    "event": {"errors", "limits"},
+    "xml": {"errors", "limits"},
+    "event": {"xml"},
     "event_json": {"event"},
     "elvin": {"event"},
     "types": {"event"},
@@ -38,6 +39,7 @@ BELOW: dict[str, set[str]] = {
 PURE = {
     "errors",
     "limits",
+    "xml",
     "event",
     "event_json",
     "elvin",

@@ -504,3 +504,31 @@ def test_elvin_subscriptions_match_events(folder: Path) -> None:
     ]
     (folder / "subscriptions.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
     assert match(folder).lines == [{"event": 0, "subscriptions": ["e1", "e2"]}]
+
+
+MENU = "<menu><drink><price>2.90</price></drink></menu>"
+
+
+def test_xml_events_on_the_command_line(tmp_path: Path) -> None:
+    """XPath subscriptions, events with `$xml`, a bad document by its line, and explain."""
+    (tmp_path / "s").write_text('{"id": "dear", "language": "xpath", "filter": "/menu/drink[price > 1.80]"}\n')
+    events = "".join(json.dumps({"$xml": xml}) + "\n" for xml in (MENU, "<menu/>", "<menu>", MENU)).encode()
+    done = agvent("match", "s", "-", "--on-error", "skip", given=events, folder=tmp_path)
+    assert done.lines == [{"event": 0, "subscriptions": ["dear"]}, {"event": 3, "subscriptions": ["dear"]}]
+    assert done.err.splitlines()[0].startswith(
+        "warning: standard input line 3: $xml is not well-formed, line 1, column 7"
+    )
+    assert agvent("filter", "check", "s", folder=tmp_path) == (0, "1 subscriptions, no errors\n", "")
+    explained = agvent("explain", "--language", "xpath", "/menu/drink[price > 1.80]", json.dumps({"$xml": MENU}))
+    assert (explained.code, explained.out.splitlines()[0]) == (0, "matches")
+
+
+def test_a_question_that_was_not_answered_is_a_warning(tmp_path: Path) -> None:
+    """It names the line, the subscription and the bound, and the run goes on."""
+    (tmp_path / "s").write_text('{"id": "bomb", "language": "xpath", "filter": "//a[//a[//a]]"}\n')
+    events = json.dumps({"$xml": f"<r>{'<a/>' * 2000}</r>"}).encode()
+    done = agvent("match", "s", "-", given=events, folder=tmp_path)
+    assert (done.code, done.out) == (0, "")
+    first, last = done.err.splitlines()
+    assert first.startswith("warning: standard input line 1: bomb not answered: //a[//a[//a]] may need ")
+    assert last == "warning: standard input: 1 questions not answered, which count as no match"

@@ -26,6 +26,7 @@ from tests.strategies import (
     LIKES,
     PATTERNS,
     TOPICS,
+    XPATHS,
     behaviours,
     conditions,
     elvin_conditions,
@@ -86,6 +87,7 @@ TEXTS = {
     "pattern": st.one_of(st.sampled_from(PATTERNS), st.text("a+#/", max_size=6)),
     "integer": st.one_of(st.integers(-(2**64), 2**64).map(str), st.text("+-019x ", max_size=4)),
     "channel": st.one_of(st.integers(-(2**64), 2**64).map(str), st.text("-01a", max_size=4)),
+    "xpath": st.one_of(st.sampled_from(XPATHS), st.text("ab/*[]@.='1 ", max_size=8)),
 }
 
 

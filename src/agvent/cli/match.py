@@ -118,13 +118,18 @@ def _match(
         output.write(matches, first=first, before=matches.event_count)
         for bad in rejected[: max(0, WARNINGS_MAX - totals.rejected)]:
             _warn(progress, f"{source} line {first + bad.event + 1}: {bad.message}")
+        for one in matches.unanswered[: max(0, WARNINGS_MAX - totals.unanswered)]:
+            _warn(progress, f"{source} line {first + one.event + 1}: {one.subscription} not answered: {one.message}")
         totals.events += matches.event_count
         totals.matches += len(matches)
         totals.rejected += len(rejected)
+        totals.unanswered += len(matches.unanswered)
         totals.seconds = time.perf_counter() - started
         progress.advance(task, len(chunk))
     if totals.rejected:
         _warn(progress, f"{source}: {totals.rejected:,} of {totals.events:,} lines skipped")
+    if totals.unanswered:
+        _warn(progress, f"{source}: {totals.unanswered:,} questions not answered, which count as no match")
 
 
 def _batches(stream: FileIO, line_count: int) -> Iterator[bytes]:

@@ -22,6 +22,7 @@ class Totals(msgspec.Struct):
     events: int = 0
     matches: int = 0
     rejected: int = 0
+    unanswered: int = 0
     seconds: float = 0.0
 
     def sentence(self) -> str:

@@ -16,10 +16,11 @@ from agvent.filters.tree import (
     TextTest,
     TopicPattern,
     Truth,
+    XPath,
     children,
 )
 
-PREDICATES = (Compare, In, Like, IsNull, Truth, OfType, TopicPattern, IsA)
+PREDICATES = (Compare, In, Like, IsNull, Truth, OfType, TopicPattern, IsA, XPath)
 
 
 def check_text(text: str) -> None:

@@ -35,7 +35,9 @@ from agvent.filters.tree import (
     TopicPattern,
     Truth,
     Xor,
+    XPath,
 )
+from agvent.filters.xpath_evaluate import holds
 
 Behaviours = Callable[[str, tuple[Value, ...]], Value]
 """The agvent's behaviours: a name and arguments to a value."""
@@ -78,6 +80,8 @@ def _condition(node: Condition, event: Event, behaviours: Behaviours | None) -> 
             return _compared(op, _value(left, event, behaviours), _value(right, event, behaviours), unlike)
         case IsA(name):
             return name in event.lookup((TYPES,))  # type: ignore[operator]
+        case XPath():
+            return holds(node, event)
         case _:
             return _tested(node, _value(node.operand, event, behaviours))
 

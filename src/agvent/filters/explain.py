@@ -27,8 +27,10 @@ from agvent.filters.tree import (
     TextTest,
     TopicPattern,
     Xor,
+    XPath,
     walk,
 )
+from agvent.filters.xpath_evaluate import excess
 
 MARKS: Final = {True: "✓", False: "✗", None: "?"}
 WORDS: Final = {True: "true", False: "false", None: "unknown"}
@@ -123,6 +125,8 @@ def _own_words(node: Node) -> str:
     match node:
         case IsA(name):
             return f"$type is a {quoted(name)}"
+        case XPath(expression, _):
+            return f"$xml satisfies {expression}"
         case TopicPattern(operand, pattern):
             return f"{described(operand)} is under {quoted(pattern)}"
         case Compare(op, left, right):
@@ -169,6 +173,9 @@ def _values(node: Condition, event: Event, behaviours: Behaviours | None) -> tup
     if isinstance(node, IsA):
         types = event.lookup((TYPES,))
         return (f"$type is {' < '.join(types) if types else 'missing'}",)  # type: ignore[arg-type]
+    if isinstance(node, XPath):
+        seen_text = "is missing" if event.xml is None else f"is {shown(' '.join(event.xml.split()))}"
+        return (f"$xml {excess(node, event) or seen_text}",)
     seen = {part: None for part in walk(node) if isinstance(part, (Attribute, Call))}
     return tuple(f"{described(part)} {_seen_value(part, event, behaviours)}" for part in seen)
 

@@ -28,6 +28,7 @@ from agvent.filters.topics import (
     parse_topic,
 )
 from agvent.filters.tree import Condition
+from agvent.filters.xpath import format_xpath, parse_xpath
 
 
 class Language(msgspec.Struct, frozen=True, kw_only=True):
@@ -59,6 +60,9 @@ LANGUAGES: Final[Mapping[str, Language]] = {
     ),
     "integer": Language(parse=parse_integer, format=format_integer, names=False, doc="one integer topic: 42"),
     "channel": Language(parse=parse_channel, format=format_channel, names=False, doc="one channel: 42 or news"),
+    "xpath": Language(
+        parse=parse_xpath, format=format_xpath, names=False, doc="XPath 1.0 on $xml: /menu/softdrinks[price > 1.80]"
+    ),
 }
 
 

@@ -42,6 +42,7 @@ from agvent.filters.tree import (
     TopicPattern,
     Truth,
     Xor,
+    XPath,
     walk,
 )
 
@@ -376,6 +377,10 @@ def _is_a(node: IsA, want: bool) -> Rows:
     return ((Has(types, Literal(node.type)) if want else HasNot(types, Literal(node.type)),),)
 
 
+def _xpath(node: XPath, want: bool) -> Rows:
+    return ((Present(Attribute(("$xml",))), Opaque(node, want)),)
+
+
 def _truth(node: Truth, want: bool) -> Rows:
     operand = node.operand
     if isinstance(operand, Literal):
@@ -455,6 +460,7 @@ RULES: dict[type, Callable[[Any, bool], Rows]] = {
     TextTest: _text_test,
     TopicPattern: _topic_pattern,
     IsA: _is_a,
+    XPath: _xpath,
     Not: _not,
     And: _and,
     Or: _or,

@@ -133,6 +133,13 @@ class IsA(msgspec.Struct, frozen=True, gc=False):
     type: str
 
 
+class XPath(msgspec.Struct, frozen=True, gc=False):
+    """XPath's own boolean() of an expression over the event's XML; the text is canonical (filters/xpath.py)."""
+
+    expression: str
+    namespaces: tuple[tuple[str, str], ...] = ()
+
+
 class Not(msgspec.Struct, frozen=True, gc=False):
     part: Condition
 
@@ -152,7 +159,7 @@ class Xor(msgspec.Struct, frozen=True, gc=False):
 
 
 Expression = Literal | Attribute | Arithmetic | Negative | Function | Call
-Condition = Compare | In | Like | IsNull | Truth | OfType | TextTest | TopicPattern | IsA | Not | And | Or | Xor
+Condition = Compare | In | Like | IsNull | Truth | OfType | TextTest | TopicPattern | IsA | XPath | Not | And | Or | Xor
 Node = Expression | Condition
 
 EVERYTHING = And(())
@@ -162,7 +169,7 @@ NOTHING = Or(())
 def children(node: Node) -> tuple[Node, ...]:
     """The nodes directly below, left to right."""
     match node:
-        case Literal() | Attribute() | IsA():
+        case Literal() | Attribute() | IsA() | XPath():
             return ()
         case Arithmetic(_, left, right) | Compare(_, left, right):
             return (left, right)

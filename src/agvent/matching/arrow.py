@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from agvent.errors import EventError
 from agvent.event import Event, Kind, Path, event_of, name_of
 from agvent.matching.arrays import F64, U8
-from agvent.matching.arrow_headers import check_names, header
+from agvent.matching.arrow_headers import check_documents, check_names, header
 from agvent.matching.arrow_values import (
     Array,
     bytes_of,
@@ -39,6 +39,7 @@ def encode_arrow(batch: pa.RecordBatch, slots: Slots, strings: Strings) -> Batch
     plan = slots.derived(Plan)
     view = strings.view
     check_names(batch.schema)
+    check_documents(batch)
     writer = _ArrayWriter(plan, view, batch.num_rows)
     for name, node in plan.attributes.items():
         if name in batch.schema.names:

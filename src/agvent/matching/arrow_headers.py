@@ -11,6 +11,7 @@ import pyarrow.types as pt
 from agvent.errors import EventError
 from agvent.event import RESERVED, TYPES, Kind, time_of
 from agvent.matching.arrow_values import Array, element, kind_of_type, offsets_of, plain, validity
+from agvent.xml import document
 
 HEADER_KINDS: dict[str, tuple[Kind, ...]] = {
     "$type": (Kind.NULL, Kind.STRING, Kind.LIST),
@@ -38,6 +39,17 @@ def _check_type(name: str, type_: Any) -> None:
     names = kind is not Kind.LIST or kind_of_type(type_.value_type, (name,)) is Kind.STRING
     if kind not in HEADER_KINDS[name] or not names or pt.is_floating(type_):
         raise EventError(f"column {name} cannot be Arrow's {type_}")
+
+
+def check_documents(batch: pa.RecordBatch) -> None:
+    """Refuses a batch with an `$xml` that is no document."""
+    if "$xml" in batch.schema.names:
+        for row, text in enumerate(batch.column("$xml").to_pylist()):
+            try:
+                if text is not None:
+                    document(text)
+            except EventError as error:
+                raise EventError(f"row {row}: {error.message}", hint=error.hint) from None
 
 
 def header(batch: pa.RecordBatch, name: str) -> Array:

@@ -30,6 +30,21 @@ class Rejected:
         return f"Rejected({self.event}, {self.message!r})"
 
 
+class Unanswered:
+    """A question that was not put to an event, because it could cost more than its bound: the subscription's id, and
+    why. It counts as unknown: the subscription does not match by it."""
+
+    __slots__ = ("event", "message", "subscription")
+
+    def __init__(self, event: int, subscription: str, message: str) -> None:
+        self.event = event
+        self.subscription = subscription
+        self.message = message
+
+    def __repr__(self) -> str:
+        return f"Unanswered({self.event}, {self.subscription!r}, {self.message!r})"
+
+
 @dataclass(slots=True)
 class Batch:
     """`values[e, slot]`; `texts[e, column] = (start, size)` into `data`; `lists[e, column] = (start, size)` into
@@ -44,6 +59,7 @@ class Batch:
     live: U8
     event: Callable[[int], Event]
     rejected: list[Rejected] = field(default_factory=list)
+    unanswered: list[Unanswered] = field(default_factory=list)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -56,8 +56,9 @@ def _bits(*kinds: Kind) -> int:
 
 ADDRESS = _bits(Kind.BOOL, Kind.LIST, Kind.OBJECT) | FRACTION
 TEXT = _bits(Kind.NUMBER, Kind.BOOL, Kind.LIST, Kind.OBJECT)
-HEADER_REFUSES = {"$topic": ADDRESS, "$channel": ADDRESS, "$type": TEXT, "$time": TEXT, "$xml": TEXT}
-"""The headers the scanner reads, with the kinds that cannot stand there or need more than a look."""
+HEADER_REFUSES = {"$topic": ADDRESS, "$channel": ADDRESS, "$type": TEXT, "$time": TEXT}
+"""The headers the scanner reads, with the kinds that cannot stand there or need more than a look. A line with `$xml` is
+left to `decode_event`, because a document has to be parsed before its line is an event."""
 HEADER_READS = {"$time": TIMESTAMP, "$type": TYPE}
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from agvent.filters.subscription import Subscription
 from agvent.matching.arrays import I32, I64
-from agvent.matching.batch import Rejected
+from agvent.matching.batch import Rejected, Unanswered
 
 if TYPE_CHECKING:
     import pyarrow
@@ -20,15 +20,22 @@ class Matches:
     """Event e matches the subscriptions with the ordinals subscriptions[ends[e - 1] : ends[e]], none twice.
 
     `event_count` is how many events were looked at, those without a match and those in `rejected` included.
+    `unanswered` are the questions whose answer could cost more than a bound allows, and which count as unknown.
     """
 
     def __init__(
-        self, subscriptions: I32, ends: I64, known: Sequence[Subscription], rejected: Sequence[Rejected] = ()
+        self,
+        subscriptions: I32,
+        ends: I64,
+        known: Sequence[Subscription],
+        rejected: Sequence[Rejected] = (),
+        unanswered: Sequence[Unanswered] = (),
     ) -> None:
         self.subscriptions = subscriptions
         self.ends = ends
         self.event_count = len(ends)
         self.rejected = list(rejected)
+        self.unanswered = list(unanswered)
         self._known = known
 
     def __len__(self) -> int:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import threading
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from agvent.event import Event
 from agvent.filters.evaluate import Behaviours, evaluate
+from agvent.filters.xpath_evaluate import excesses
 from agvent.matching.arrays import I32, I64, U64, Records
-from agvent.matching.batch import Batch
+from agvent.matching.batch import Batch, Unanswered
 from agvent.matching.kernel import ASKED, match_snapshot, match_snapshot_at_once
 from agvent.matching.state import Mark, State
 from agvent.matching.tail import match_tail, match_tail_at_once
 
-NO_EVENT = Event()
 NOTHING: I32 = np.zeros(0, np.int32)
 NO_BITS: U64 = np.zeros((0, 0), np.uint64)
 ROOM_MIN = 1 << 12
@@ -23,6 +23,10 @@ ROOM_MAX = 1 << 20
 """Matches there is room for in one run of a kernel, unless a single event has more: a batch with more takes several."""
 AT_ONCE_MAX = 16
 """Events of a batch that is matched without giving up the interpreter's lock."""
+
+
+EVENTS_KEPT = 64
+"""Events made again for the oracle that are kept while the others are: their questions mostly come in a row."""
 
 
 class Found(NamedTuple):
@@ -127,18 +131,19 @@ def _run(kernel: Any, before: Any, after: Any, ends: I64, first: int) -> tuple[i
 def _confirmed(state: State, batch: Batch, behaviours: Behaviours | None, asked: Records, bits: U64) -> I64:
     """The pairs of event and subscription that the oracle confirms, ascending; it is asked once for each residual of an
     event."""
-    answers: dict[tuple[int, int], bool] = {}
+    answers: dict[tuple[int, int], bool | None] = {}
     kept: list[tuple[int, int]] = []
-    looked_at, source = -1, NO_EVENT
+    made = lru_cache(EVENTS_KEPT)(batch.event)
     for event, ordinal, residual in asked.tolist():
         destination = int(state.destination[ordinal])
         if bits.shape[1] and int(bits[event, destination >> 6]) >> (destination & 63) & 1:
             continue
         key = (event, residual)
         if key not in answers:
-            if looked_at != event:
-                looked_at, source = event, batch.event(event)
-            answers[key] = evaluate(state.store.residuals[residual], source, behaviours) is True
+            answers[key] = evaluate(state.store.residuals[residual], made(event), behaviours)
+        if answers[key] is None:
+            reasons = excesses(state.store.residuals[residual], made(event))
+            batch.unanswered += [Unanswered(event, state.known[ordinal].id, reason) for reason in reasons]
         if answers[key]:
             kept.append((event, ordinal))
             if bits.shape[1]:

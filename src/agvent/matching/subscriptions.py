@@ -259,7 +259,7 @@ class Subscriptions:
         mark = state.mark
         batch = encode(state)
         found = search(state, mark, batch, behaviours)
-        return Matches(found.subscriptions, found.ends, state.known, batch.rejected)
+        return Matches(found.subscriptions, found.ends, state.known, batch.rejected, batch.unanswered)
 
     def destinations(
         self,

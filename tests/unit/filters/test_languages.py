@@ -18,7 +18,7 @@ def test_sql_is_the_language_unless_another_is_named() -> None:
 
 def test_the_languages() -> None:
     """The languages there are, in the order help lists them."""
-    assert list(LANGUAGES) == ["sql", "tags", "elvin", "topic", "pattern", "integer", "channel"]
+    assert list(LANGUAGES) == ["sql", "tags", "elvin", "topic", "pattern", "integer", "channel", "xpath"]
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_the_languages() -> None:
 )
 def test_an_unknown_language_is_named_with_those_there_are(name: Any, hint: str | None) -> None:
     """The error lists the languages and hints at the nearest."""
-    message = f"no filter language {name!r}, there are sql, tags, elvin, topic, pattern, integer, channel"
+    message = f"no filter language {name!r}, there are sql, tags, elvin, topic, pattern, integer, channel, xpath"
     for call in (lambda: parse("a = 1", name), lambda: format_filter(parse("a = 1"), name)):
         with pytest.raises(CallerError) as caught:
             call()

@@ -71,7 +71,7 @@ def test_keys_that_mean_nothing_are_ignored() -> None:
     assert subscription_of(source) == Subscription(id="s", filter="a", context=context)
 
 
-LANGUAGES_LISTED = "sql, tags, elvin, topic, pattern, integer, channel"
+LANGUAGES_LISTED = "sql, tags, elvin, topic, pattern, integer, channel, xpath"
 TEXT_OR_INTEGER = "must be a text or an integer, not"
 
 

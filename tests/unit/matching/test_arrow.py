@@ -217,12 +217,12 @@ def test_reserved_columns_are_headers() -> None:
         "$topic": ["x", "a/b", None],
         "$channel": [1, None, 3],
         "$time": pa.array([NOON, None, MIDNIGHT], pa.timestamp("us", "UTC")),
-        "$xml": ["<a/>", None, ""],
+        "$xml": ["<a/>", None, "<b>x</b>"],
     }
     events = [
         Event(type="Book", topic="x", channel=1, time=NOON, xml="<a/>"),
         Event(topic="a/b"),
-        Event(type="Item", channel=3, time=MIDNIGHT, xml=""),
+        Event(type="Item", channel=3, time=MIDNIGHT, xml="<b>x</b>"),
     ]
     check(pa.record_batch(columns), events, *HEADERS)
 

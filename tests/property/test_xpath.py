@@ -1,0 +1,143 @@
+"""Random XPaths over random documents: our answer is libxml2's for the text as it was written."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lxml import etree
+
+from agvent.errors import FilterError
+from agvent.filters.evaluate import evaluate
+from agvent.filters.tree import Condition
+from agvent.filters.xpath import format_xpath, parse_xpath
+from agvent.filters.xpath_tokens import OPERATOR_NAMES
+from agvent.filters.xpath_tree import FUNCTIONS, NODES
+
+CHECKED = settings(max_examples=300, deadline=None)
+NAMES = ("a", "b", "c", "div", "m:a", "m:*", "*")
+AXES = (
+    "", "", "", "", "@", "child::", "descendant::", "descendant-or-self::", "self::", "parent::", "ancestor::",
+    "ancestor-or-self::", "following::", "following-sibling :: ", "preceding::", "preceding-sibling::", "attribute::",
+    "namespace::",
+)  # fmt: skip
+SIMPLE = (
+    "1",
+    "0",
+    "1.5",
+    ".5",
+    "2.",
+    "''",
+    "'x'",
+    '"1"',
+    "position()",
+    "last()",
+    "true()",
+    "string()",
+    "name()",
+    "number()",
+)
+OPERATORS = ("=", "!=", "<", "<=", ">", ">=", "+", " -", "*", " div ", " mod ", " and ", " or ")
+PROLOG = "declare namespace m = 'urn:m'; "
+
+
+@st.composite
+def documents(draw: st.DrawFn, depth: int = 3) -> str:
+    """A small document with names, attributes and texts that the XPaths ask for."""
+    name = draw(st.sampled_from(("a", "b", "c", "div", "m:a")))
+    declared = ' xmlns:m="urn:m"' if depth == 3 else ""
+    attributes = "".join(f' {one}="{draw(st.sampled_from("1x2"))}"' for one in draw(st.sets(st.sampled_from("ab"))))
+    inner = st.sampled_from(("", "1", "x", "1.5", " 2 ", "<!--c-->", "<?p x?>"))
+    if depth:
+        inner = st.one_of(inner, documents(depth - 1))
+    return f"<{name}{declared}{attributes}>{''.join(draw(st.lists(inner, max_size=3)))}</{name}>"
+
+
+def _steps(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    tests = st.sampled_from((*NAMES, *NAMES, "node()", "text()", "comment()", "processing-instruction('p')"))
+    predicates = st.lists(inner.map(lambda one: f"[{one}]"), max_size=2).map("".join)
+    long = st.builds(lambda axis, test, tail: axis + test + tail, st.sampled_from(AXES), tests, predicates)
+    return st.one_of(long, long, st.sampled_from((".", "..")))
+
+
+def _paths(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    separators = st.sampled_from(("/", "/", " / ", "//"))
+    more = st.lists(st.tuples(separators, _steps(inner)).map("".join), max_size=2).map("".join)
+    starts = st.sampled_from(("", "/", "//"))
+    return st.one_of(
+        st.tuples(starts, _steps(inner), more).map("".join),
+        st.builds(lambda one, two: f"({one} | {two})", _steps(inner), _steps(inner)),
+        st.builds(lambda one, test: f"({one})[{test}]", _steps(inner), inner),
+    )
+
+
+def _calls(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
+    def call(name: str, args: list[str], path: str) -> str:
+        signature = FUNCTIONS[name]
+        count = max(signature.least, min(signature.most, len(args)))
+        given_args = [path] * count if signature.nodes else (args * 3)[:count]
+        return f"{name}({', '.join(given_args)})"
+
+    names = [name for name, signature in FUNCTIONS.items() if signature.result != NODES]
+    return st.builds(call, st.sampled_from(names), st.lists(inner, min_size=1, max_size=3), _paths(inner))
+
+
+@cache
+def xpaths() -> st.SearchStrategy[str]:
+    """Texts of XPaths whose types are right."""
+    leaves = st.one_of(st.sampled_from(SIMPLE), st.sampled_from(("a", "@b", ".", "//b", "/", "text()")))
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            _paths(inner),
+            _calls(inner),
+            st.builds(lambda left, op, right: f"({left}){op}({right})", inner, st.sampled_from(OPERATORS), inner),
+            st.builds(lambda left, op, right: f"({left}){op}{right}", inner, st.sampled_from(OPERATORS), inner),
+            inner.map(lambda one: f"-({one})"),
+        ),
+        max_leaves=6,
+    )
+
+
+@CHECKED
+@given(text=xpaths(), xml=documents())
+def test_our_answer_is_libxml2s(text: str, xml: str) -> None:
+    """Parsing, canonical form and compilation change nothing."""
+    wanted = etree.XPath(f"boolean(self::node()[boolean({text})])", namespaces={"m": "urn:m"})(etree.fromstring(xml))
+    assert evaluate(parse_xpath(PROLOG + text), {"$xml": xml}) is wanted
+
+
+@CHECKED
+@given(text=xpaths())
+def test_the_canonical_text_reads_as_the_same_tree(text: str) -> None:
+    """format(parse(text)) parses to the same condition, and is its own canonical text."""
+    tree = parse_xpath(PROLOG + text)
+    assert parse_xpath(format_xpath(tree)) == tree
+
+
+WORDS = (
+    "a", "m:b", "*", "/", "//", ".", "..", "@", "::", "child::", "(", ")", "[", "]", ",", "|", "+", "-", "=", "<", "!=",
+    "1", ".5", "'x'", '"', "'", "$", "count(", "text()", "not(", "declare namespace m = 'u';", ";", "é", "\0",
+    *OPERATOR_NAMES,
+)  # fmt: skip
+
+
+@CHECKED
+@given(words=st.lists(st.sampled_from(WORDS), max_size=10), glue=st.sampled_from(("", " ")))
+def test_any_text_is_read_or_refused_with_a_place(words: list[str], glue: str) -> None:
+    """Nothing but a FilterError comes out, and what is read can be put to a document."""
+    text = glue.join(words)
+    read = _read(text)
+    if isinstance(read, FilterError):
+        assert 0 <= read.position <= len(text)
+    else:
+        assert evaluate(read, {"$xml": "<a><b>1</b></a>"}) is not None
+        assert parse_xpath(format_xpath(read)) == read
+
+
+def _read(text: str) -> Condition | FilterError:
+    try:
+        return parse_xpath(text)
+    except FilterError as error:
+        return error
