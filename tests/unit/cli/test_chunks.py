@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agvent import limits
-from agvent.cli.chunks import CHUNK_BYTES, line_chunks, open_input
+from agvent.cli.chunks import CHUNK_BYTES, line_chunks, open_input, pieces
 
 
 def chunks_of_file(path: Path, content: bytes) -> list[bytes]:
@@ -98,3 +98,13 @@ def test_a_read_that_finds_nothing_is_not_the_end(tmp_path: Path) -> None:
     (tmp_path / "f").write_bytes(b"a\nb\n")
     with Contended(tmp_path / "f") as stream:
         assert b"".join(line_chunks(stream)) == b"a\nb\n"
+
+
+@pytest.mark.parametrize("line_count", [1, 2, 3, 100])
+@pytest.mark.parametrize("chunk", [b"a\nbb\n\nc\n", b"a\nbb\nc", b"\n", b""])
+def test_pieces_are_whole_lines_and_lose_none(chunk: bytes, line_count: int) -> None:
+    """A chunk is cut after every so many lines, and its pieces together are the chunk."""
+    cut = list(pieces(chunk, line_count))
+    assert b"".join(cut) == chunk
+    assert [len(piece.splitlines()) for piece in cut[:-1]] == [line_count] * (len(cut) - 1)
+    assert all(len(piece.splitlines()) <= line_count for piece in cut)
