@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agvent.event import Kind, Path
-from agvent.filters.normal import Term
+from agvent.filters.primitives import Term
 from agvent.filters.tree import Attribute, Function
 from agvent.matching.batch import ABSENT, Batch
 from agvent.matching.slots import Slots

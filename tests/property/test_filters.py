@@ -15,10 +15,11 @@ from agvent.event import Event, Int32, event_of
 from agvent.filters.evaluate import evaluate, value
 from agvent.filters.explain import explain
 from agvent.filters.languages import LANGUAGES, format_filter, parse
-from agvent.filters.normal import AnyOf, Opaque, Primitive, Rows, normal
+from agvent.filters.normal import Opaque, Primitive, Rows, normal
 from agvent.filters.pattern_relations import contains, intersect
 from agvent.filters.patterns import like_tokens, matches, topic_tokens
 from agvent.filters.primitive_relations import accepts, term_of
+from agvent.filters.primitives import AnyOf
 from agvent.filters.relations import covers, overlaps
 from agvent.filters.translate import translate
 from agvent.filters.tree import And, Condition, Not, Or

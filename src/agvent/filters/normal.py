@@ -3,9 +3,9 @@
 A primitive is one two-valued test of one term, so that an engine can index it: the three-valued logic is spent here.
 A row accepts an event if all its primitives do; the condition is true for the event exactly if some row accepts it.
 
-The negative primitives (NoneOf, NotRange, NotMatches, HasNot) are loose: they accept a missing or unlike value, and
-stand beside a Present or a kind test (a Range without bounds) where the logic asks for one. What has no primitive is
-Opaque and left to the oracle. At most `limits.DISJUNCTS_MAX` rows come out: what would give more becomes Opaque.
+The loose primitives stand beside a Present or a kind test (a Range without bounds) where the logic asks for one. What
+has no primitive is Opaque and left to the oracle. At most `limits.DISJUNCTS_MAX` rows come out: what would give more
+becomes Opaque.
 """
 
 from __future__ import annotations
@@ -20,6 +20,25 @@ from agvent.event import TYPES, Kind, kind_of
 from agvent.filters.evaluate import evaluate, value
 from agvent.filters.functions import TEXT_FUNCTIONS
 from agvent.filters.patterns import Tokens, Wild, like_tokens, text_tokens, topic_tokens
+from agvent.filters.primitives import (
+    Absent,
+    AnyOf,
+    Has,
+    HasNot,
+    Matches,
+    NoneOf,
+    NotMatches,
+    NotRange,
+    OneOf,
+    Present,
+    Range,
+    Simple,
+    Term,
+    is_empty,
+    is_term,
+    joined,
+    term_in,
+)
 from agvent.filters.tree import (
     And,
     Arithmetic,
@@ -46,76 +65,6 @@ from agvent.filters.tree import (
     walk,
 )
 
-Term = Attribute | Function
-"""What a primitive tests: an attribute, or `lower` or `size` of one."""
-
-TERM_FUNCTIONS = frozenset({"lower", "size"})
-
-
-class Present(msgspec.Struct, frozen=True, gc=False):
-    term: Term
-
-
-class Absent(msgspec.Struct, frozen=True, gc=False):
-    term: Term
-
-
-class Range(msgspec.Struct, frozen=True, gc=False):
-    """A number or timestamp between bounds; with neither bound, any value of that kind."""
-
-    term: Term
-    kind: Kind
-    low: Any = None
-    high: Any = None
-    low_open: bool = False
-    high_open: bool = False
-
-
-class NotRange(msgspec.Struct, frozen=True, gc=False):
-    """Everything that the range does not accept."""
-
-    range: Range
-
-
-class OneOf(msgspec.Struct, frozen=True, gc=False):
-    term: Term
-    values: tuple[Literal, ...]
-
-
-class NoneOf(msgspec.Struct, frozen=True, gc=False):
-    term: Term
-    values: tuple[Literal, ...]
-
-
-class Matches(msgspec.Struct, frozen=True, gc=False):
-    """A string under a pattern."""
-
-    term: Term
-    tokens: Tokens
-
-
-class NotMatches(msgspec.Struct, frozen=True, gc=False):
-    term: Term
-    tokens: Tokens
-
-
-class Has(msgspec.Struct, frozen=True, gc=False):
-    """A list with an element equal to the value."""
-
-    term: Term
-    value: Literal
-
-
-class HasNot(msgspec.Struct, frozen=True, gc=False):
-    term: Term
-    value: Literal
-
-
-class AnyOf(msgspec.Struct, frozen=True, gc=False):
-    """Accepted if one of the parts accepts; the parts are neither Opaque nor AnyOf."""
-
-    parts: tuple[Primitive, ...]
-
 
 class Opaque(msgspec.Struct, frozen=True, gc=False):
     """The oracle must find this condition `want`."""
@@ -124,7 +73,6 @@ class Opaque(msgspec.Struct, frozen=True, gc=False):
     want: bool
 
 
-Simple = Present | Absent | Range | NotRange | OneOf | NoneOf | Matches | NotMatches | Has | HasNot
 Primitive = Simple | AnyOf | Opaque
 Row = tuple[Primitive, ...]
 Rows = tuple[Row, ...]
@@ -190,9 +138,8 @@ def _all(parts: Iterable[Condition], want: bool) -> Rows:
 
 def _as_one_row(rows: Rows) -> Rows:
     """Beside a row that can be indexed, `a OR b` is a test of its own and need not be multiplied out."""
-    if len(rows) > 1 and all(len(row) == 1 and type(row[0]) not in (Opaque, AnyOf) for row in rows):
-        return ((AnyOf(tuple(row[0] for row in rows)),),)
-    return rows
+    parts = [row[0] for row in rows if len(row) == 1 and not isinstance(row[0], (Opaque, AnyOf))]
+    return ((AnyOf(tuple(parts)),),) if len(parts) == len(rows) > 1 else rows
 
 
 def _thinned(pairs: list[tuple[Condition, Rows]], want: bool) -> list[tuple[Condition, Rows]]:
@@ -230,7 +177,7 @@ def _compare(node: Compare, want: bool) -> Rows:
         if isinstance(right, Literal):
             return _constant(node, want)
         op, left, right = FLIPPED[op], right, left
-    term = _term(left)
+    term = term_in(left)
     if term is None:
         return _asked(node, (left, right), want)
     if not isinstance(right, Literal):
@@ -297,7 +244,7 @@ def _range(op: str, term: Term, kind: Kind, bound: Any) -> Range:
 
 
 def _in(node: In, want: bool) -> Rows:
-    term = _term(node.operand)
+    term = term_in(node.operand)
     if term is None:
         return _constant(node, want) if isinstance(node.operand, Literal) else ((Opaque(node, want),),)
     values = tuple(literal for literal in node.values if kind_of(literal.value) is not Kind.NULL)
@@ -315,7 +262,7 @@ def _topic_pattern(node: TopicPattern, want: bool) -> Rows:
 
 
 def _matches(node: Condition, operand: Expression, patterns: tuple[Tokens, ...], want: bool) -> Rows:
-    term = _term(operand)
+    term = term_in(operand)
     if term is None:
         return _constant(node, want) if isinstance(operand, Literal) else ((Opaque(node, want),),)
     if want:
@@ -334,7 +281,7 @@ def _text_test(node: TextTest, want: bool) -> Rows:
     """A pattern for each text; regular expressions, and more texts than rows, are asked of strings only."""
     if isinstance(node.operand, Literal):
         return _constant(node, want)
-    term = _term(node.operand)
+    term = term_in(node.operand)
     if term is None:
         return _asked(node, (node.operand,), want)
     is_string = Range(term, Kind.STRING)
@@ -348,7 +295,7 @@ def _text_test(node: TextTest, want: bool) -> Rows:
 
 def _of_type(node: OfType, want: bool) -> Rows:
     """A slot says of what kind a value is; which sort of number, the oracle."""
-    term = _term(node.operand)
+    term = term_in(node.operand)
     if term is None:
         return _constant(node, want) if isinstance(node.operand, Literal) else ((Opaque(node, want),),)
     if node.type == "any":
@@ -366,7 +313,7 @@ TYPE_KINDS = {"string": Kind.STRING, "opaque": Kind.BYTES}
 
 
 def _is_null(node: IsNull, want: bool) -> Rows:
-    term = _term(node.operand)
+    term = term_in(node.operand)
     if term is None:
         return _constant(node, want) if isinstance(node.operand, Literal) else ((Opaque(node, want),),)
     return ((Absent(term) if want else Present(term),),)
@@ -385,13 +332,13 @@ def _truth(node: Truth, want: bool) -> Rows:
     operand = node.operand
     if isinstance(operand, Literal):
         return _constant(node, want)
-    if isinstance(operand, Function) and operand.name in PREDICATES and _is_term(operand.args[0]):
+    if isinstance(operand, Function) and operand.name in PREDICATES and is_term(operand.args[0]):
         term, argument = operand.args[0], operand.args[1]
         if isinstance(argument, Literal):
             if kind_of(argument.value) is Kind.NULL:
                 return NEVER
             return PREDICATES[operand.name](term, argument, want)  # type: ignore[arg-type]
-    term_of_operand = _term(operand)
+    term_of_operand = term_in(operand)
     if term_of_operand is None:
         return ((Opaque(node, want),),)
     return ((OneOf(term_of_operand, (Literal(want),)),),)
@@ -427,16 +374,6 @@ PREDICATES: dict[str, Callable[[Term, Literal, bool], Rows]] = {
     "starts_with": _starts_with,
     "ends_with": _ends_with,
 }
-
-
-def _is_term(node: Expression) -> bool:
-    if isinstance(node, Attribute):
-        return True
-    return isinstance(node, Function) and node.name in TERM_FUNCTIONS and isinstance(node.args[0], Attribute)
-
-
-def _term(node: Expression) -> Term | None:
-    return node if _is_term(node) else None  # type: ignore[return-value]
 
 
 def _folded(node: Expression) -> Literal | None:
@@ -494,19 +431,3 @@ def _simplified(row: Row) -> Row | None:
 
 def _is_empty_range(row: Row) -> bool:
     return bool(row) and type(row[0]) is Range and is_empty(row[0])
-
-
-def joined(a: Range, b: Range) -> Range:
-    """The range both accept."""
-    low, low_open, high, high_open = a.low, a.low_open, a.high, a.high_open
-    if b.low is not None and (low is None or b.low > low or (b.low == low and b.low_open)):
-        low, low_open = b.low, b.low_open
-    if b.high is not None and (high is None or b.high < high or (b.high == high and b.high_open)):
-        high, high_open = b.high, b.high_open
-    return Range(a.term, a.kind, low, high, low_open, high_open)
-
-
-def is_empty(one: Range) -> bool:
-    if one.low is None or one.high is None:
-        return False
-    return bool(one.low > one.high or (one.low == one.high and (one.low_open or one.high_open)))

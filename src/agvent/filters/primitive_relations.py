@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agvent.event import Kind, equal, kind_of
-from agvent.filters.normal import (
+from agvent.filters.pattern_relations import contains, intersect
+from agvent.filters.patterns import matches
+from agvent.filters.primitives import (
     Absent,
     Has,
     HasNot,
@@ -21,8 +23,6 @@ from agvent.filters.normal import (
     is_empty,
     joined,
 )
-from agvent.filters.pattern_relations import contains, intersect
-from agvent.filters.patterns import matches
 
 LOOSE = (NoneOf, NotRange, NotMatches, HasNot)
 """The primitives that a missing value passes."""

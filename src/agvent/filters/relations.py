@@ -12,21 +12,9 @@ from typing import Any, Final
 from agvent import limits
 from agvent.event import Kind
 from agvent.filters import functions
-from agvent.filters.normal import (
-    AnyOf,
-    OneOf,
-    Opaque,
-    Present,
-    Primitive,
-    Range,
-    Row,
-    Rows,
-    Simple,
-    Term,
-    joined,
-    normal,
-)
+from agvent.filters.normal import Opaque, Primitive, Row, Rows, normal
 from agvent.filters.primitive_relations import accepts, implies, negation, term_of
+from agvent.filters.primitives import AnyOf, OneOf, Present, Range, Simple, Term, joined
 from agvent.filters.tree import And, Condition, Function, Not, Or
 
 SPLITS_MAX: Final = 2
@@ -138,7 +126,7 @@ class _Facts:
             return True
         if isinstance(wanted, Opaque):
             return any(self.imply_all(row) for part in _disjuncts(wanted) for row in normal(part))
-        return self._imply_one_of(wanted.parts if isinstance(wanted, AnyOf) else (wanted,))  # type: ignore[arg-type]
+        return self._imply_one_of(wanted.parts if isinstance(wanted, AnyOf) else (wanted,))
 
     def _imply_one_of(self, parts: tuple[Simple, ...]) -> bool:
         if any(implies(known, part) for part in parts for known in self.by_term.get(term_of(part), ())):

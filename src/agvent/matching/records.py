@@ -13,7 +13,8 @@ from typing import Any
 
 from agvent import limits
 from agvent.event import Kind, kind_of, microseconds
-from agvent.filters.normal import (
+from agvent.filters.normal import Primitive
+from agvent.filters.primitives import (
     Absent,
     AnyOf,
     Has,
@@ -24,7 +25,6 @@ from agvent.filters.normal import (
     NotRange,
     OneOf,
     Present,
-    Primitive,
     Range,
     Term,
 )

@@ -16,19 +16,8 @@ from agvent import limits
 from agvent.errors import CallerError
 from agvent.event import Kind, kind_of
 from agvent.filters.languages import parse
-from agvent.filters.normal import (
-    Absent,
-    NoneOf,
-    NotRange,
-    OneOf,
-    Present,
-    Primitive,
-    Range,
-    Row,
-    Term,
-    normal,
-    unsimplified,
-)
+from agvent.filters.normal import Primitive, Row, normal, unsimplified
+from agvent.filters.primitives import Absent, NoneOf, NotRange, OneOf, Present, Range, Term
 from agvent.filters.tree import And, Attribute, Compare, Condition, In, IsNull, Literal, Not, Or, Truth, walk
 
 LITERAL: Final = re.compile(

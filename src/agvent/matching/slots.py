@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from agvent.event import Kind, Path
-from agvent.filters.normal import Term
+from agvent.filters.primitives import Term
 from agvent.filters.tree import Attribute, Function
 
 NONE = -1

@@ -8,20 +8,9 @@ from agvent import limits
 from agvent.event import Int32, Kind
 from agvent.filters.elvin import parse_elvin
 from agvent.filters.explain import explain
-from agvent.filters.normal import (
-    Absent,
-    Matches,
-    NoneOf,
-    NotMatches,
-    NotRange,
-    OneOf,
-    Opaque,
-    Present,
-    Range,
-    Rows,
-    normal,
-)
+from agvent.filters.normal import Opaque, Rows, normal
 from agvent.filters.patterns import MANY, ONE
+from agvent.filters.primitives import Absent, Matches, NoneOf, NotMatches, NotRange, OneOf, Present, Range
 from agvent.filters.relations import covers, overlaps
 from agvent.filters.tree import Attribute, Literal
 

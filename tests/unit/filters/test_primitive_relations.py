@@ -8,7 +8,9 @@ from itertools import product
 from typing import Any
 
 from agvent.event import Kind
-from agvent.filters.normal import (
+from agvent.filters.patterns import MANY, ONE
+from agvent.filters.primitive_relations import accepts, implies, negation
+from agvent.filters.primitives import (
     Absent,
     Has,
     HasNot,
@@ -21,8 +23,6 @@ from agvent.filters.normal import (
     Range,
     Simple,
 )
-from agvent.filters.patterns import MANY, ONE
-from agvent.filters.primitive_relations import accepts, implies, negation
 from agvent.filters.tree import Attribute, Literal
 
 A = Attribute(("a",))
