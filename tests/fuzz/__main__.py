@@ -47,11 +47,11 @@ def try_one(name: str, seed: int, number: int) -> int:
     given = input_of(name, seed, number)
     sys.stdout.write(f"{given!r}\n")
     try:
-        accepted, took = tried(TARGETS[name], given)
+        trial = tried(TARGETS[name], given)
     except Exception as error:
         sys.stdout.write(f"failed: {kind_of(error)}\n")
         raise
-    sys.stdout.write(f"{'accepted' if accepted else 'refused'}, {1e3 * took:.2f} ms\n")
+    sys.stdout.write(f"{'accepted' if trial.accepted else 'refused'}, {1e3 * trial.took_s:.2f} ms\n")
     return 0
 
 

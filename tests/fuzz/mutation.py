@@ -1,5 +1,8 @@
 """Inputs that are nearly good: a good one, changed a few times.
 
+A language can say what its constructs look like (`parts`, regular expressions) and what encloses them (`brackets`):
+then half of the inputs are good ones with constructs exchanged, repeated and left out, many of which are good again.
+
 Everything is drawn from the `Random` that is given, so an input is known by the seed of that. Text and bytes are
 changed by the same code.
 """
@@ -46,7 +49,13 @@ DEPTHS: Final = (1, 2, 3, 31, 32, 33, 63, 64, 65, 200, 1_500)
 class Mutations(Generic[AnyStr]):
     """Draws inputs near the good ones. Their tokens, in any mixture, are what is put in."""
 
-    def __init__(self, good: Sequence[AnyStr]) -> None:
+    def __init__(
+        self,
+        good: Sequence[AnyStr],
+        *,
+        parts: Sequence[str] = (),
+        brackets: Sequence[tuple[str, str]] = BRACKETS,
+    ) -> None:
         self.good: Sequence[AnyStr] = good
         self._empty: AnyStr = good[0][:0]
         self._token: re.Pattern[AnyStr] = re.compile(self._kind(TOKEN))
@@ -61,24 +70,28 @@ class Mutations(Generic[AnyStr]):
         if isinstance(self._empty, bytes):
             self._characters += RAW
         self._brackets: list[tuple[AnyStr, AnyStr]] = [
-            (self._kind(opening), self._kind(closing)) for opening, closing in BRACKETS
+            (self._kind(opening), self._kind(closing)) for opening, closing in brackets
         ]
+        patterns = [re.compile(self._kind(part)) for part in parts]
+        self._parts: list[tuple[re.Pattern[AnyStr], list[AnyStr]]] = [
+            (pattern, sorted({found[0] for one in good for found in pattern.finditer(one)})) for pattern in patterns
+        ]
+        self._styles: list[Sequence[Change[AnyStr]]] = [CHANGES, GENTLE, *([GRAFTS, GRAFTS] if parts else [])]
 
     def _kind(self, text: str) -> AnyStr:
         """The text as what is mutated here."""
         return text if isinstance(self._empty, str) else text.encode()
 
     def draw(self, random: Random) -> AnyStr:
-        """One input; half are only changed in ways that leave many of them good."""
+        """One input; half or more are only changed in ways that leave many of them good."""
         size_max = self._size
-        changes = GENTLE if random.randrange(2) else CHANGES
+        changes = random.choice(self._styles)
         given = random.choice(self.good)
         if random.randrange(HUGE_EVERY) == 0:
             size_max = HUGE_MAX
             given = self._filled(random, given)
         for _ in range(min(CHANGES_MAX, 1 + int(random.expovariate(0.7)))):
-            change: Change[AnyStr] = random.choice(changes)
-            given = change(self, random, given, size_max)
+            given = random.choice(changes)(self, random, given, size_max)
         return given[:size_max]
 
     def _filled(self, random: Random, given: AnyStr) -> AnyStr:
@@ -154,6 +167,27 @@ class Mutations(Generic[AnyStr]):
         depth = min(random.choice(DEPTHS), size_max // (len(opening) + len(closing)))
         return given[:start] + opening * depth + given[start:end] + closing * depth + given[end:]
 
+    def grafted(self, random: Random, given: AnyStr, _: int) -> AnyStr:
+        """One construct for another of its kind."""
+        start, end, others = self._part(random, given)
+        return given[:start] + random.choice(others) + given[end:]
+
+    def multiplied(self, random: Random, given: AnyStr, size_max: int) -> AnyStr:
+        start, end, _ = self._part(random, given)
+        times = min(random.choice((2, 3, 20)), max(1, size_max // (end - start or 1)))
+        return given[:start] + given[start:end] * times + given[end:]
+
+    def thinned(self, random: Random, given: AnyStr, _: int) -> AnyStr:
+        """Without one construct."""
+        start, end, _others = self._part(random, given)
+        return given[:start] + given[end:]
+
+    def _part(self, random: Random, given: AnyStr) -> tuple[int, int, list[AnyStr]]:
+        """Where a construct stands, and the good ones of its kind; none where there is none of the kind drawn."""
+        pattern, others = random.choice(self._parts)
+        places: list[tuple[int, int]] = [found.span() for found in pattern.finditer(given[:SIZE_MAX])]
+        return (*random.choice(places), others) if places else (0, 0, [self._empty])
+
 
 def _span(random: Random, given: AnyStr) -> tuple[int, int]:
     start = random.randrange(len(given) + 1)
@@ -178,5 +212,13 @@ GENTLE: Final[tuple[Change, ...]] = (  # type: ignore[type-arg]
     Mutations.exchanged,
     Mutations.exchanged,
     Mutations.renamed,
+    Mutations.numbered,
+)
+GRAFTS: Final[tuple[Change, ...]] = (  # type: ignore[type-arg]
+    Mutations.grafted,
+    Mutations.grafted,
+    Mutations.grafted,
+    Mutations.multiplied,
+    Mutations.thinned,
     Mutations.numbered,
 )

@@ -1,6 +1,8 @@
 """A run on several processes, watched: one that dies or stays at an input is a finding, and the others go on.
 
-Process p of n tries the numbers p, p + n, p + 2n, … of each target in turn.
+Process p of n tries the numbers p, p + n, p + 2n, … of each target. The targets take turns, so that a run that is cut
+short has tried all of them in proportion to their shares; a target has no more turns when its part of the inputs is
+tried or its part of the seconds is over.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ import multiprocessing
 import multiprocessing.connection
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tests.fuzz.run import Finding, Tally, run
@@ -23,6 +25,10 @@ STUCK_S: Final = 120.0
 """A process that stays this long at one input is ended, and the input is a finding."""
 
 
+TURN_INPUTS: Final = 500
+"""Inputs of one turn, for each unit of a target's share."""
+
+
 class Plan:
     """What one run tries: of each target the numbers up to its part of the inputs, for its part of the seconds."""
 
@@ -30,27 +36,50 @@ class Plan:
         self.names = names
         self.seed = seed
         self.processes = processes
-        whole = sum(TARGETS[name].share for name in names)
-        self.counts = [inputs * TARGETS[name].share // whole for name in names]
-        self.seconds = [seconds * TARGETS[name].share / whole for name in names]
+        self.shares = [TARGETS[name].share for name in names]
+        whole = sum(self.shares)
+        self.counts = [inputs * share // whole for share in self.shares]
+        self.seconds = [seconds * share / whole for share in self.shares]
 
-    def numbers(self, target: int, process: int) -> Iterator[int]:
-        until = time.monotonic() + self.seconds[target]
-        for number in range(process, self.counts[target], self.processes):
-            if time.monotonic() > until:
-                return
-            yield number
+    def numbers(self, target: int, process: int) -> range:
+        return range(process, self.counts[target], self.processes)
+
+
+class Turns:
+    """One process's turns at one target."""
+
+    def __init__(self, plan: Plan, target: int, process: int) -> None:
+        self.plan = plan
+        self.target = target
+        self.left = plan.numbers(target, process)
+        self.left_s = plan.seconds[target]
+
+    @property
+    def is_over(self) -> bool:
+        return not self.left or self.left_s <= 0
+
+    def take(self, place: Any) -> Tally:
+        """The next turn. `place` has the target and the number that is tried."""
+        start = time.monotonic()
+        size = TURN_INPUTS * self.plan.shares[self.target]
+        now, self.left = self.left[:size], self.left[size:]
+
+        def progress(number: int) -> None:
+            place[0], place[1] = self.target, number
+
+        tally = run(self.plan.names[self.target], self.plan.seed, now, progress=progress)
+        self.left_s -= time.monotonic() - start
+        return tally
 
 
 def work(plan: Plan, process: int, place: Any, out: multiprocessing.connection.Connection) -> None:
-    """One process's part of every target. `place` has the target and number it is at."""
-    for target, name in enumerate(plan.names):
+    """One process's part of every target."""
+    for name in plan.names:
         run(name, plan.seed, range(64))  # compiles, and fills what is made once
-
-        def progress(number: int, target: int = target) -> None:
-            place[0], place[1] = target, number
-
-        out.send(run(name, plan.seed, plan.numbers(target, process), progress=progress))
+    turns = [Turns(plan, target, process) for target in range(len(plan.names))]
+    while turns := [one for one in turns if not one.is_over]:
+        for one in turns:
+            out.send(one.take(place))
     out.close()
 
 
@@ -116,10 +145,10 @@ def run_all(plan: Plan) -> dict[str, Tally]:
 def show_progress(plan: Plan, workers: Sequence[Worker], tallies: dict[str, Tally], seconds: float) -> None:
     done = sum(tally.inputs for tally in tallies.values())
     at = ", ".join(
-        f"{plan.names[target]} {number:,} of {plan.counts[target]:,}"
+        f"{plan.names[target]} {number:,}"
         for target, number in (worker.place for worker in workers if not worker.is_done)
     )
     failed = sum(tally.failed for tally in tallies.values())
-    line = f"{seconds:5.0f} s, {done:,} inputs of finished targets, {failed} failed, now at {at}"
+    line = f"{seconds:5.0f} s, {done:,} of {sum(plan.counts):,} inputs, {failed} failed, now at {at}"
     sys.stderr.write(f"\r{line:<110}" if sys.stderr.isatty() else f"{line}\n")
     sys.stderr.flush()

@@ -1,25 +1,30 @@
 """Trying inputs: one, a stretch of them in this process, and the record of what went wrong.
 
 An input is known by target, seed and number. Its CPU time is compared with the target's bound; one that is over is
-timed twice more, because another process on the machine can make it look slow, and nothing can make it look quick.
+timed twice more, because another process on the machine can make it look slow, and nothing can make it look quick. The
+memory of the process at its peak is compared likewise.
 """
 
 from __future__ import annotations
 
 import hashlib
+import resource
+import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from tests.fuzz.targets import TARGETS, Input, Target
+from tests.fuzz.target import MEMORY_BYTES_MAX, Input, Target
+from tests.fuzz.targets import TARGETS
 
 FOUND: Final = Path(__file__).parent / "found"
 TIMINGS: Final = 3
+PEAK_UNIT_BYTES: Final = 1 if sys.platform == "darwin" else 1024
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,19 +67,37 @@ def input_of(target: str, seed: int, number: int) -> Input:
     return drawn
 
 
-def tried(target: Target, given: Input) -> tuple[bool, float]:
-    """Was the input accepted, and what CPU time did it take? Raises what the check raises, and if it takes too long."""
+class Trial(NamedTuple):
+    """Was the input accepted, what CPU time did it take, and what part of its bound is that?"""
+
+    accepted: bool
+    took_s: float
+    part: float
+
+
+def tried(target: Target, given: Input) -> Trial:
+    """Raises what the check raises, and if it takes too long or too much memory."""
+    peak = peak_bytes()
+    accepted, took = timed(target, given)
+    bound = target.bound_s(given, took)
+    for _ in range(TIMINGS - 1):
+        if took <= bound:
+            break
+        took = min(took, timed(target, given)[1])
+    assert took <= bound, f"took {took:.3f} s, its bound is {bound:.3f} s"
+    grew = peak_bytes() - peak
+    assert grew <= MEMORY_BYTES_MAX, f"took {grew >> 20} MB, its bound is {MEMORY_BYTES_MAX >> 20} MB"
+    return Trial(accepted, took, took / bound)
+
+
+def timed(target: Target, given: Input) -> tuple[bool, float]:
     start = time.thread_time()
     accepted = target.check(given)
-    took = time.thread_time() - start
-    for _ in range(TIMINGS - 1):
-        if took <= target.bound_s(given):
-            break
-        start = time.thread_time()
-        target.check(given)
-        took = min(took, time.thread_time() - start)
-    assert took <= target.bound_s(given), f"took {took:.3f} s, its bound is {target.bound_s(given):.3f} s"
-    return accepted, took
+    return accepted, time.thread_time() - start
+
+
+def peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * PEAK_UNIT_BYTES
 
 
 def run(name: str, seed: int, numbers: Iterable[int], *, progress: Callable[[int], Any] | None = None) -> Tally:
@@ -88,7 +111,7 @@ def run(name: str, seed: int, numbers: Iterable[int], *, progress: Callable[[int
         given = input_of(name, seed, number)
         tally.inputs += 1
         try:
-            accepted, took = tried(target, given)
+            trial = tried(target, given)
         except Exception as error:  # noqa: BLE001 - whatever comes out is what is looked for
             tally.failed += 1
             kind = kind_of(error)
@@ -97,10 +120,10 @@ def run(name: str, seed: int, numbers: Iterable[int], *, progress: Callable[[int
                 report = "".join(traceback.format_exception(error, limit=-4))
                 tally.findings.append(Finding(target=name, seed=seed, number=number, kind=kind, report=report))
             continue
-        tally.accepted += accepted
-        tally.cpu_s += took
-        tally.slowest_s = max(tally.slowest_s, took)
-        tally.slowest = max(tally.slowest, took / target.bound_s(given))
+        tally.accepted += trial.accepted
+        tally.cpu_s += trial.took_s
+        tally.slowest_s = max(tally.slowest_s, trial.took_s)
+        tally.slowest = max(tally.slowest, trial.part)
     return tally
 
 

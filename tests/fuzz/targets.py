@@ -9,23 +9,24 @@ from __future__ import annotations
 import atexit
 import tempfile
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 import numpy as np
 
 from agvent import limits
 from agvent.errors import AgventError, EventError
-from agvent.event import Event, event_of
+from agvent.event import Event, Int32, event_of
 from agvent.event_json import decode_event, decode_line
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import format_filter, parse
 from agvent.filters.normal import normal
 from agvent.filters.subscription import Subscription, subscription_of
+from agvent.filters.translate import translate
 from agvent.filters.tree import Condition
 from agvent.matching.batch import Batch
 from agvent.matching.encode import encode_events
@@ -38,31 +39,16 @@ from agvent.matching.subscriptions import Subscriptions
 from agvent.store.index_file import ALIGNMENT, MAGIC, PREFIX, VERSION, load_index, save_index
 from tests.columns import dictionary, everything, row_of
 from tests.fuzz import corpus
-from tests.fuzz.mutation import Mutations
-
-Input = str | bytes
-
-
-class Target(NamedTuple):
-    """A parser or decoder under test. The CPU time of one input is at most `base_s` and `unit_s` for each character or
-    byte of it, all checks included; `share` is its part of the inputs of a long run."""
-
-    draw: Callable[[Random], Any]
-    check: Callable[[Any], bool]
-    base_s: float = 0.01
-    unit_s: float = 20e-6
-    share: int = 1
-
-    def bound_s(self, given: Input) -> float:
-        return self.base_s + self.unit_s * len(given)
-
-
-def refused(error: AgventError) -> bool:
-    """An error of ours can be shown: it is text that any terminal and file can take."""
-    str(error).encode()
-    (error.hint or "").encode()
-    return False
-
+from tests.fuzz.documents import (
+    DOCUMENTS,
+    check_document,
+    check_notification,
+    check_question,
+    draw_question,
+    work_s,
+)
+from tests.fuzz.mutation import BRACKETS, Mutations
+from tests.fuzz.target import Target, refused
 
 # Filters
 
@@ -72,6 +58,7 @@ SAMPLES: Final[tuple[Event, ...]] = tuple(
         {"price": 12.5, "city": "Oslo", "name": "it's", "a": 1, "b": "x", "tags": ["a", 2], "open": True},
         {"$topic": "Sports/NBA", "$type": "Book", "$channel": 42, "Make": "Ford", "Model": 1, "n": 2**63 - 1},
         {"$topic": 42, "$channel": "news", "o": {"x": [1]}, "order": {"lines": [{"unit price": 3}]}},
+        {"$xml": corpus.DOCUMENTS[0], "user": "alice", "age": Int32(30), "data": b"\0\1", "pay": -2.5, "n": Int32(7)},
         {},
     )
 )
@@ -89,12 +76,28 @@ def check_filter(language: str, text: str) -> bool:
     meaning = meaning_of(tree)
     if language != "sql":
         try:
-            translated = format_filter(tree)
+            said = format_filter(tree)
         except AgventError as error:
             refused(error)
         else:
-            assert is_too_long(translated) or meaning_of(parse(translated)) == meaning, translated
+            assert is_too_long(said) or meaning_of(parse(said)) == meaning, said
+    for other in TRANSLATED.get(language, ()):
+        assert_translated(tree, other, [answer is True for answer in meaning])
     return True
+
+
+TRANSLATED: Final = {"sql": ("elvin",), "elvin": ("sql",), "tags": ("sql", "elvin")}
+
+
+def assert_translated(tree: Condition, language: str, accepted: list[bool]) -> None:
+    """What another language has words for accepts the same events."""
+    try:
+        text = translate(tree, language)
+        again = None if is_too_long(text) else parse(text, language)
+    except AgventError as error:
+        refused(error)
+        return
+    assert again is None or [answer is True for answer in meaning_of(again)] == accepted, text
 
 
 def is_too_long(text: str) -> bool:
@@ -149,7 +152,7 @@ def rows_of(prepared: Instance | Condition) -> list[object]:
 
 SLOTS: Final = everything(
     ("a",), ("b",), ("b", "c"), ("b", "c", "a"), ("list",), ("items", 0), ("items", 1, "a"), ("é",),
-    ("$type",), ("$topic",), ("$channel",), ("$time",),
+    ("$type",), ("$topic",), ("$channel",), ("$time",), ("$xml",),
 )  # fmt: skip
 STRINGS: Final = dictionary(["", "x", "X", "É", "日本", "Book", "Item", "news", "Sports/NBA", b"\0\1\2"])
 BLANKS: Final = b" \t\r"
@@ -279,16 +282,27 @@ def check_saved(data: bytes) -> bool:
     return True
 
 
-SHARES: Final = {"sql": 16, "tags": 12}
+SHARES: Final = {"sql": 16, "elvin": 16, "xpath": 12, "tags": 8}
 """The languages with the most grammar are tried most."""
+
+
+def mutations(language: str) -> Mutations[str]:
+    brackets = corpus.BRACKETS.get(language, BRACKETS)
+    return Mutations(corpus.FILTERS[language], parts=corpus.PARTS.get(language, ()), brackets=brackets)
+
 
 TARGETS: Final[Mapping[str, Target]] = {
     **{
-        language: Target(Mutations(good).draw, partial(check_filter, language), share=SHARES.get(language, 10))
-        for language, good in corpus.FILTERS.items()
+        language: Target(mutations(language).draw, partial(check_filter, language), share=SHARES.get(language, 4))
+        for language in corpus.FILTERS
     },
     "shapes": Target(Mutations((*corpus.SHAPES, *corpus.FILTERS["sql"][:3])).draw, check_shape, share=8),
     "json_lines": Target(Mutations(corpus.EVENTS).draw, check_json, share=16),
-    "subscriptions": Target(Mutations(corpus.SUBSCRIPTIONS).draw, check_subscription, share=24),
+    "documents": Target(DOCUMENTS.draw, check_document, share=12),
+    "questions": Target(draw_question, check_question, work_s=work_s, share=12),
+    "notifications": Target(
+        Mutations(corpus.NOTIFICATIONS, parts=corpus.NOTIFICATION_PARTS).draw, check_notification, share=4
+    ),
+    "subscriptions": Target(Mutations(corpus.SUBSCRIPTIONS).draw, check_subscription, share=12),
     "saved_index": Target(draw_saved, check_saved, share=4),
 }

@@ -10,10 +10,11 @@ from typing import NoReturn
 import pytest
 
 from agvent.errors import CallerError
-from tests.fuzz import corpus, targets
+from tests.fuzz import corpus, documents, targets
 from tests.fuzz import run as fuzz
 from tests.fuzz.mutation import HUGE_MAX, Mutations
-from tests.fuzz.targets import TARGETS, Input, Target
+from tests.fuzz.target import Input, Target, refused
+from tests.fuzz.targets import TARGETS
 
 INPUTS = 400
 """Of each target; `make fuzz` tries more."""
@@ -69,8 +70,10 @@ def test_the_other_good_inputs_are_accepted() -> None:
     assert all(map(targets.check_json, corpus.EVENTS))
     assert targets.check_saved(targets.saved_index().whole)
     assert targets.check_saved(targets.with_header(targets.saved_index().header))
-    refused = [line for line in corpus.SUBSCRIPTIONS if not targets.check_subscription(line)]
-    assert refused == []
+    assert all(map(documents.check_document, corpus.DOCUMENTS))
+    assert all(map(documents.check_notification, corpus.NOTIFICATIONS))
+    assert all(documents.check_question(f"{xpath}\f{corpus.DOCUMENTS[0]}") for xpath in corpus.FILTERS["xpath"])
+    assert [line for line in corpus.SUBSCRIPTIONS if not targets.check_subscription(line)] == []
 
 
 def test_an_input_is_known_by_target_seed_and_number() -> None:
@@ -98,7 +101,7 @@ def test_a_defect_is_found_saved_and_replayed(tmp_path: Path, monkeypatch: pytes
         try:
             broken(text)
         except CallerError as error:
-            return targets.refused(error)
+            return refused(error)
 
     monkeypatch.setattr(fuzz, "TARGETS", {"broken": Target(Mutations(("IBM", "HP")).draw, check)})
     tally = fuzz.run("broken", 1, range(200))
@@ -125,6 +128,31 @@ def test_an_input_that_takes_too_long_is_a_defect(monkeypatch: pytest.MonkeyPatc
     tally = fuzz.run("slow", 0, range(2))
     assert (tally.failed, tally.accepted) == (2, 0)
     assert "its bound is 0.001 s" in tally.findings[0].report
+
+
+def test_an_input_that_takes_too_much_memory_is_a_defect(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the process's peak grows by is compared with the bound."""
+
+    def greedy(_: str) -> bool:
+        return len(b"x" * (fuzz.peak_bytes() + (64 << 20))) > 0
+
+    monkeypatch.setattr(fuzz, "MEMORY_BYTES_MAX", 1 << 20)
+    monkeypatch.setattr(fuzz, "TARGETS", {"greedy": Target(Mutations(("a",)).draw, greedy, base_s=60)})
+    tally = fuzz.run("greedy", 0, range(1))
+    assert tally.failed == 1
+    assert "its bound is 1 MB" in tally.findings[0].report
+
+
+def test_work_counts_only_where_the_cheaper_bound_is_passed() -> None:
+    """Then it is added to it."""
+    target = Target(Mutations(("a",)).draw, bool, base_s=1.0, unit_s=0.5, work_s=lambda given: 10.0)
+    assert (target.bound_s("aa", 2.0), target.bound_s("aa", 2.1)) == (2.0, 12.0)
+
+
+def test_constructs_are_exchanged_for_their_like() -> None:
+    """Of the inputs near a language with parts a fifth or more are good."""
+    for name in ("sql", "elvin", "xpath", "documents", "questions"):
+        assert fuzz.run(name, 1, range(INPUTS)).accepted > INPUTS / 5
 
 
 def test_a_lone_surrogate_survives_being_saved(tmp_path: Path) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tests.fuzz.__main__ import summary
-from tests.fuzz.processes import Plan, Worker, run_all
+from tests.fuzz.processes import TURN_INPUTS, Plan, Turns, Worker, run_all
 from tests.fuzz.run import Tally
+from tests.fuzz.targets import TARGETS
 
 
 def plan(inputs: int, seconds: float = 600) -> Plan:
@@ -19,7 +20,20 @@ def test_every_number_is_tried_once() -> None:
 
 
 def test_a_target_ends_when_its_seconds_are_over() -> None:
-    assert list(plan(10**9, seconds=0).numbers(0, 0)) == []
+    """It has the turn it is in, and no other."""
+    turns = Turns(plan(10**9, seconds=1e-9), 0, 0)
+    assert not turns.is_over
+    assert turns.take([0, 0]).inputs == TURN_INPUTS * TARGETS["integer"].share
+    assert turns.is_over
+
+
+def test_a_turn_goes_on_where_the_last_ended() -> None:
+    """Each number has one turn, and the place is told."""
+    made, place = plan(9_000), [0, 0]
+    turns = Turns(made, 1, 1)
+    first, second, third = (turns.take(place).inputs for _ in range(3))
+    assert (first, second, third, turns.is_over) == (2_000, 250, 0, True)
+    assert place == [1, 4_499]
 
 
 def test_processes_give_one_tally_for_each_target() -> None:
