@@ -27,6 +27,10 @@ FILTER_PREDICATES_MAX: Final = 4_096
 REGEX_PROGRAM_BYTES_MAX: Final = 1 << 20
 """Memory RE2 may use for one compiled expression."""
 
+PATTERN_PART_CHARS_MAX: Final = 256
+"""What stands between two `%` of a LIKE pattern, if it has a `_` in it: such a part is tried at each place of a text,
+so this times the text is what it can cost."""
+
 DISJUNCTS_MAX: Final = 16
 """Rows one filter may become in the index; an OR beyond it is verified instead of expanded."""
 

@@ -145,7 +145,7 @@ def test_an_input_that_takes_too_much_memory_is_a_defect(monkeypatch: pytest.Mon
 
 def test_work_counts_only_where_the_cheaper_bound_is_passed() -> None:
     """Then it is added to it."""
-    target = Target(Mutations(("a",)).draw, bool, base_s=1.0, unit_s=0.5, work_s=lambda given: 10.0)
+    target = Target(Mutations(("a",)).draw, bool, base_s=1.0, unit_s=0.5, work_s=lambda _: 10.0)
     assert (target.bound_s("aa", 2.0), target.bound_s("aa", 2.1)) == (2.0, 12.0)
 
 

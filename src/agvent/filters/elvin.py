@@ -16,6 +16,7 @@ from agvent.filters.arithmetic import BITWISE
 from agvent.filters.bounds import check_text, check_tree, too_deep
 from agvent.filters.elvin_tokens import Sort, Token, number_of, tokens_of, unescaped
 from agvent.filters.functions import ELVIN_FUNCTIONS, TEXT_FUNCTIONS, compiled
+from agvent.filters.patterns import wildcard_tokens
 from agvent.filters.sql_operands import READINGS_MAX
 from agvent.filters.sql_tokens import SELECTABLE_HEADERS, nearest
 from agvent.filters.tree import (
@@ -62,6 +63,9 @@ TYPES: Final = {
 """The type predicates, and what the tree calls them."""
 
 TESTS: Final = ("begins-with", "ends-with", "contains", "wildcard", "regex")
+PATTERNS: Final[dict[str, Callable[[str], object]]] = {"wildcard": wildcard_tokens, "regex": compiled}
+"""The tests whose text has to be read."""
+
 CALLABLE: Final = (*TYPES, *TESTS, "equals", *ELVIN_FUNCTIONS)
 OLD_NAMES: Final = {"exists": "require", "sizeof": "size", "icase": "fold-case", "lower": "fold-case"}
 FOREIGN: Final = {"=": "==", "<>": "!=", "AND": "&&", "OR": "||", "NOT": "!", "XOR": "^^"}
@@ -245,8 +249,8 @@ class _Parser:
         for arg, place in zip(args[1:], places[1:], strict=True):
             if not isinstance(arg, Literal) or not isinstance(arg.value, str):
                 raise self.error(f"expected a string in quotes in {name}()", place)
-            if name == "regex":
-                self.try_at(place, lambda pattern=arg.value: compiled(pattern))  # type: ignore[misc]
+            if name in PATTERNS:
+                self.try_at(place, lambda pattern=arg.value: PATTERNS[name](pattern))  # type: ignore[misc]
             texts.append(arg.value)
         return TextTest(name, self.string(args[0], places[0]), tuple(texts))
 

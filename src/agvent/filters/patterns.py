@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from enum import Enum
 
 from agvent import limits
-from agvent.errors import FilterError
+from agvent.errors import CallerError, FilterError
 
 
 class Wild(Enum):
@@ -45,7 +45,7 @@ def like_tokens(pattern: str, escape: str | None = None) -> Tokens:
         else:
             tokens.append(LIKE_WILDS.get(character, character))
         position += 1
-    return _merged(tokens)
+    return _bounded(_merged(tokens))
 
 
 def _escaped(pattern: str, position: int, escape: str) -> str:
@@ -73,7 +73,18 @@ def wildcard_tokens(pattern: str) -> Tokens:
             continue
         tokens.append(character if escaped else WILDCARD_WILDS.get(character, character))
         escaped = False
-    return _merged([*tokens, "\\"] if escaped else tokens)
+    return _bounded(_merged([*tokens, "\\"] if escaped else tokens))
+
+
+def _bounded(tokens: Tokens) -> Tokens:
+    """The tokens, or an error if a part that has to be tried at each place of a text is too long."""
+    for part in _split_at_many(tokens)[1:-1]:
+        if ONE in part and _length(part) > limits.PATTERN_PART_CHARS_MAX:
+            raise CallerError(
+                f"a part of the pattern has {_length(part)} characters and a wildcard for one character, "
+                f"at most {limits.PATTERN_PART_CHARS_MAX} are allowed"
+            )
+    return tokens
 
 
 def text_tokens(test: str, text: str) -> Tokens | None:

@@ -129,6 +129,8 @@ class Parser(Operands):
         self.at = at = self.at + 1
         pattern = self.text_literal("a pattern in quotes")
         if RESERVED.get(self.tokens[self.at]) != "ESCAPE":
+            if len(pattern) > limits.PATTERN_PART_CHARS_MAX:
+                self.try_at(at, lambda: like_tokens(pattern))
             return Like(self.value(left, start), pattern)
         self.at += 1
         escape = self.text_literal("one character in quotes")

@@ -26,13 +26,9 @@ import numpy as np
 from numba import njit, types
 
 from agvent.matching.arrays import BORROWED, F64, U8, Records, read
+from agvent.matching.like import like
 
 IN_RANGE, NOT_IN_RANGE, IN_SET, NOT_IN_SET, MISSING, LIKE, NOT_LIKE, HAS, HAS_NOT, ANY_OF = range(10)
-
-ANY_MANY, ANY_ONE, ANY_LEVEL = 0xFF, 0xFE, 0xFD
-"""Wildcards inside a pattern's bytes: none of them occurs in UTF-8."""
-
-SLASH = 0x2F
 
 PREDICATE = np.dtype([("op", np.int32), ("column", np.int32), ("low", np.float64), ("high", np.float64)])
 
@@ -68,35 +64,6 @@ class Tests(NamedTuple):
 
 
 TESTS_TYPES = (read(PREDICATE), read(np.float64), read(PATTERN), read(np.uint8))
-
-
-@njit(types.boolean(read(np.uint8), types.int64, types.int64, read(np.uint8), types.int64, types.int64), **BORROWED)
-def like(pattern: U8, at: int, pattern_end: int, data: U8, i: int, end: int) -> bool:
-    """Does the text lie under the pattern? Backtracks to the last ANY_MANY only: at most pattern x text steps."""
-    star, star_i = -1, -1
-    while True:
-        if at < pattern_end and pattern[at] == ANY_MANY:
-            star, star_i = at, i
-            at += 1
-            continue
-        if at < pattern_end and pattern[at] == ANY_LEVEL:
-            while i < end and data[i] != SLASH:
-                i += 1
-            at += 1
-            continue
-        if at == pattern_end and i == end:
-            return True
-        if at < pattern_end and i < end and (pattern[at] == data[i] or pattern[at] == ANY_ONE):
-            i += 1
-            if pattern[at] == ANY_ONE:
-                while i < end and (data[i] & 0xC0) == 0x80:  # the rest of one UTF-8 character
-                    i += 1
-            at += 1
-            continue
-        if star < 0 or star_i >= end:
-            return False
-        star_i += 1
-        at, i = star + 1, star_i
 
 
 @njit(types.boolean(read(np.float64), types.int64, types.int64, types.float64), **BORROWED)

@@ -12,11 +12,9 @@ import numpy as np
 
 from agvent.filters.patterns import Tokens, Wild
 from agvent.matching.arrays import grown
+from agvent.matching.like import ANY_LEVEL, ANY_MANY, ANY_ONE
 from agvent.matching.predicates import (
-    ANY_LEVEL,
-    ANY_MANY,
     ANY_OF,
-    ANY_ONE,
     PATTERN,
     PREDICATE,
     PREFIX_ALONE,
