@@ -20,6 +20,9 @@ from agvent import limits
 from agvent.errors import EventError
 from agvent.event import Event, Path, event_of, name_of, time_of
 
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""Some programs begin a UTF-8 file with it. It is no part of JSON: who opens a file skips it."""
+
 _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|(u[dD][89a-fA-F])|.)")
 """One escape of a JSON string, a surrogate pair as one; group 1 is a surrogate without its other half."""
 
@@ -96,6 +99,8 @@ def _complaint(line: bytes, error: Exception) -> str:
     """What is wrong with the line, in words; the decoder's own where they are right."""
     if not line.strip():
         return "an empty line is no event"
+    if line.startswith(BYTE_ORDER_MARK):
+        return "JSON is malformed: a byte order mark stands before it"
     try:
         line.decode()
     except UnicodeDecodeError as undecodable:

@@ -287,6 +287,48 @@ def test_a_reader_that_stops_ends_the_run_quietly(folder: Path) -> None:
     assert process.wait() == 141
 
 
+def test_a_reader_of_a_table_that_stops_ends_the_run_quietly(folder: Path) -> None:
+    """The table is no exception."""
+    (folder / "large.jsonl").write_bytes(b'{"pages": 300}\n' * 50_000)
+    command = [AGVENT, "match", "subscriptions.jsonl", "large.jsonl", "--format", "table"]
+    process = subprocess.Popen(command, cwd=folder, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout
+    assert process.stderr
+    assert process.stdout.readline().split() == [b"event", b"matches", b"subscriptions"]
+    process.stdout.close()
+    with process.stderr:
+        assert process.stderr.read() == b""
+    assert process.wait() == 141
+
+
+@pytest.mark.parametrize(
+    ("closing", "code", "out", "err"),
+    [
+        (">&-", 3, "", "error: standard output is closed\n"),
+        ("2>&-", 0, "".join(f"{json.dumps(one)}\n" for one in MATCHES), ""),
+        (">&- 2>&-", 3, "", ""),
+        ("<&-", 3, "", "error: standard input is closed\n"),
+    ],
+)
+def test_a_closed_stream(folder: Path, closing: str, code: int, out: str, err: str) -> None:
+    """Without an output or input there is an error; without standard error, nothing is said and all is done."""
+    script = f'"{AGVENT}" match subscriptions.jsonl - {closing}'
+    run = subprocess.run(
+        ["sh", "-c", script], input=EVENTS, capture_output=True, cwd=folder, env=ENVIRONMENT, check=False
+    )
+    assert Done(run.returncode, run.stdout.decode(), run.stderr.decode()) == (code, out, err)
+
+
+def test_a_byte_order_mark_is_skipped(folder: Path) -> None:
+    """At the start of a file, as some programs write one; elsewhere it is no JSON."""
+    for name in ("subscriptions.jsonl", "events.jsonl"):
+        (folder / name).write_bytes(b"\xef\xbb\xbf" + (folder / name).read_bytes())
+    assert agvent("match", "subscriptions.jsonl", "events.jsonl", folder=folder).lines == MATCHES
+    assert agvent("explain", "a = 1", "-", given=b'\xef\xbb\xbf{"a": 1}').code == 0
+    done = match(folder, events=b'{}\n\xef\xbb\xbf{"pages": 300}\n')
+    assert done == (2, "", "error: standard input line 2: JSON is malformed: a byte order mark stands before it\n")
+
+
 def live(folder: Path) -> subprocess.Popen[bytes]:
     """A run that waits for events, after its first answer."""
     command = [AGVENT, "match", "subscriptions.jsonl", "-"]

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import select
+import sys
 import time
 from collections.abc import Iterator
 from io import FileIO
 
 from agvent import limits
+from agvent.errors import EnvironmentFault
+from agvent.event_json import BYTE_ORDER_MARK
 
 CHUNK_BYTES = 4 << 20
 """Some 40 thousand events: the cost of a call into the matcher is spread thin, and memory stays near 100 MB."""
@@ -20,7 +23,11 @@ STANDARD_INPUT = "-"
 
 def open_input(name: str) -> FileIO:
     """The file, unbuffered; `-` is standard input."""
-    return FileIO(0, closefd=False) if name == STANDARD_INPUT else FileIO(name)
+    if name != STANDARD_INPUT:
+        return FileIO(name)
+    if sys.stdin is None:  # its number may be another file's by now
+        raise EnvironmentFault("standard input is closed")
+    return FileIO(0, closefd=False)
 
 
 def shown_name(name: str) -> str:
@@ -29,22 +36,24 @@ def shown_name(name: str) -> str:
 
 
 def line_chunks(stream: FileIO) -> Iterator[bytes]:
-    """The input cut after line ends. A last line without an end counts.
+    """The input cut after line ends, without a byte order mark at its start. A last line without an end counts.
 
     Of a line longer than any event may be only so much is kept that it is still too long: memory has a bound, and the
     matcher refuses the line by its number.
     """
     rest = bytearray()
+    mark = BYTE_ORDER_MARK
     for data in _reads(stream):
         end = data.rfind(b"\n") + 1
         if end:
             rest += data[:end]
-            yield bytes(rest)
+            yield bytes(rest).removeprefix(mark)
             rest.clear()
+            mark = b""
         if len(rest) <= limits.EVENT_BYTES_MAX:
             rest += data[end:]
     if rest:
-        yield bytes(rest)
+        yield bytes(rest).removeprefix(mark)
 
 
 def pieces(chunk: bytes, line_count: int) -> Iterator[bytes]:

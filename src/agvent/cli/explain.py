@@ -9,6 +9,7 @@ import msgspec
 import agvent
 from agvent.cli.chunks import STANDARD_INPUT, open_input
 from agvent.cli.languages import add_language
+from agvent.event_json import BYTE_ORDER_MARK
 
 SUMMARY = "say why a filter matches an event, or why not"
 
@@ -51,4 +52,4 @@ def _event_text(argument: str) -> bytes:
     if argument != STANDARD_INPUT and not argument.startswith("@"):
         return argument.encode(errors="surrogateescape")
     with open_input(argument.removeprefix("@")) as stream:
-        return stream.readall()
+        return stream.readall().removeprefix(BYTE_ORDER_MARK)

@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import NoReturn
 
 from agvent.cli import explain, filter, match
-from agvent.errors import AgventError, CallerError
+from agvent.errors import AgventError, CallerError, EnvironmentFault
 
 COMMANDS = {"match": match, "explain": explain, "filter": filter}
 
@@ -87,6 +88,11 @@ def complain(error: AgventError) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code."""
+    if sys.stderr is None:  # closed: what would be said goes nowhere
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - for as long as the process lasts
+    if sys.stdout is None:
+        complain(EnvironmentFault("standard output is closed"))
+        return ENVIRONMENT
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # an encoding without ✓ shows \u2713
     try:

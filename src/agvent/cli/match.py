@@ -10,13 +10,12 @@ import time
 from collections.abc import Iterator
 from io import FileIO
 
-from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 import agvent
 from agvent.cli.chunks import STANDARD_INPUT, line_chunks, open_input, pieces, shown_name
 from agvent.cli.languages import add_language
-from agvent.cli.output import Count, JsonLines, Output, Rows, Totals
+from agvent.cli.output import Count, JsonLines, Output, Paper, Rows, Totals
 from agvent.cli.subscription_file import SubscriptionFile
 from agvent.errors import CallerError, EventError
 
@@ -144,14 +143,14 @@ def _output(form: str | None) -> Output:
         case "jsonl":
             return JsonLines(sys.stdout.buffer)
         case "table":
-            return Rows(Console(file=sys.stdout))
+            return Rows(Paper(file=sys.stdout))
         case _:
-            return Count(Console(file=sys.stdout))
+            return Count(Paper(file=sys.stdout))
 
 
 def _progress(output: Output) -> Progress:
     """A bar on standard error if that is a terminal; rows that go to a terminal too are printed above it."""
-    console = output.console if isinstance(output, Rows) and output.console.is_terminal else Console(stderr=True)
+    console = output.console if isinstance(output, Rows) and output.console.is_terminal else Paper(stderr=True)
     shown = sys.stderr.isatty() and not (isinstance(output, JsonLines) and sys.stdout.isatty())
     return Progress(
         TextColumn("{task.description}"),

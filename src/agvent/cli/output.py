@@ -15,6 +15,13 @@ IDS_SHOWN_MAX = 20
 """In a table, which is for reading; an event with more matches says how many it leaves out."""
 
 
+class Paper(Console):
+    """A console whose reader may go away, which ends the run as it does everywhere else."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 class Totals(msgspec.Struct):
     """What a run has seen so far."""
 

@@ -34,6 +34,20 @@ from agvent.matching.slots import NONE, Slots
 from agvent.matching.strings import Strings, StringView
 
 
+def whole(events: object) -> pa.RecordBatch:
+    """A record batch as it is, a table as one batch, which copies it if it has several chunks."""
+    if isinstance(events, pa.RecordBatch):
+        return events
+    if not isinstance(events, pa.Table):
+        raise EventError(
+            f"{type(events).__name__} is no record batch or table", hint="pyarrow.table() makes one of many things"
+        )
+    batches = events.combine_chunks().to_batches()
+    if len(batches) > 1:
+        raise EventError("a column of the table has more than 2 GB of text", hint="match it batch by batch")
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], events.schema)
+
+
 def encode_arrow(batch: pa.RecordBatch, slots: Slots, strings: Strings) -> Batch:
     """The columns of a record batch."""
     plan = slots.derived(Plan)

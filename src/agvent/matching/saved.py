@@ -132,6 +132,7 @@ def unfreeze(description: Description, arrays: Arrays) -> State:
     store.restore(arrays["rows"], arrays["predicates"], snapshot.tests, SavedResiduals(known))
     state = State(store, snapshot)
     state.until, state.destination, state.known = arrays["until"], arrays["destination"], known
+    state.destination_max = int(state.destination.max(initial=0))
     return state
 
 

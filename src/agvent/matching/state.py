@@ -43,6 +43,7 @@ class State:
         self.tail = Tail(snapshot)
         self.until: I64 = np.zeros(16, np.int64)
         self.destination: I32 = np.zeros(16, np.int32)
+        self.destination_max = 0
         self.known: Sequence[Subscription] = []
         self.free: list[int] = []
         self.ended = 0
@@ -76,6 +77,7 @@ class State:
             self.destination = grown(self.destination, ordinal + 1)
         self.until[ordinal] = FOREVER
         self.destination[ordinal] = destination
+        self.destination_max = max(self.destination_max, destination)
         return ordinal
 
     def disown(self, ordinals: list[int]) -> None:
@@ -123,6 +125,7 @@ class Compaction:
         old.store.flush()
         new = State(old.store.holding(self._rows, self._predicates), self._snapshot, version=old.mark.version)
         new.until, new.destination, new.known = old.until.copy(), old.destination.copy(), list(old.known)
+        new.destination_max = old.destination_max
         new.free = np.flatnonzero(new.until[: len(new.known)] <= self._version).tolist()
         new.ended = int((self._until[: len(self._until)] != new.until[: len(self._until)]).sum())
         new.store.take(old.store, self._row_limit)

@@ -244,10 +244,10 @@ class Subscriptions:
 
     def match_batch(
         self,
-        events: pyarrow.RecordBatch | Sequence[Event | Mapping[str, Any]],
+        events: pyarrow.RecordBatch | pyarrow.Table | Sequence[Event | Mapping[str, Any]],
         behaviours: Behaviours | None = None,
     ) -> Matches:
-        """The matches of an Arrow record batch, whose columns are attributes, or of a list of events."""
+        """The matches of an Arrow record batch or table, whose columns are attributes, or of a list of events."""
         return self._matches(lambda state: _encoded(events, state), behaviours)
 
     def match_json(self, lines: bytes, behaviours: Behaviours | None = None) -> Matches:
@@ -263,7 +263,7 @@ class Subscriptions:
 
     def destinations(
         self,
-        events: pyarrow.RecordBatch | Sequence[Event | Mapping[str, Any]] | bytes,
+        events: pyarrow.RecordBatch | pyarrow.Table | Sequence[Event | Mapping[str, Any]] | bytes,
         behaviours: Behaviours | None = None,
     ) -> U64:
         """For each event the destinations of its subscriptions as bits: destination d is bit d % 64 of word d // 64.
@@ -273,8 +273,7 @@ class Subscriptions:
         state = self._state
         mark = state.mark
         batch = _encoded(events, state)
-        words = int(state.destination[: len(state.known)].max(initial=0)) // 64 + 1
-        bits = np.zeros((len(batch), words), np.uint64)
+        bits = np.zeros((len(batch), state.destination_max // 64 + 1), np.uint64)
         search(state, mark, batch, behaviours, bits)
         return bits
 
@@ -291,9 +290,9 @@ def _encoded(events: Any, state: State) -> Batch:
     if isinstance(events, (bytes, bytearray, memoryview)):
         return encode_json(events, state.store.slots, state.strings)
     if hasattr(events, "schema"):
-        from agvent.matching.arrow import encode_arrow  # noqa: PLC0415 - pyarrow is imported by those who use it
+        from agvent.matching.arrow import encode_arrow, whole  # noqa: PLC0415 - pyarrow is for those who use it
 
-        return encode_arrow(events, state.store.slots, state.strings)
+        return encode_arrow(whole(events), state.store.slots, state.strings)
     return encode_events(events, state.store.slots, state.strings)
 
 

@@ -173,6 +173,7 @@ def test_batches_of_arrow_json_and_python_agree() -> None:
     wanted = [(0, ["a", "d"]), (1, ["b", "c"]), (2, ["d"])]
     assert list(made.match_batch(events).by_event()) == wanted
     assert list(made.match_batch(pa.RecordBatch.from_pylist(events)).by_event()) == wanted
+    assert list(made.match_batch(pa.Table.from_pylist(events)).by_event()) == wanted
     assert list(made.match_json(lines).by_event()) == wanted
     assert made.match_json(lines).to_arrow().to_pydict() == {
         "event": [0, 0, 1, 1, 2],
@@ -201,6 +202,22 @@ def test_behaviours_are_called_through_the_interface() -> None:
     assert made.match({"author": "V. P."}) == []
     assert made.match({"author": "V. P."}, behaviours) == ["s"]
     assert ("references_contain", ("Alonso, E.",)) in asked
+
+
+def test_a_table_is_matched_whole() -> None:
+    """In one chunk, in several, or in none, its rows counted through."""
+    made = index(a="n > 2")
+    parts = [pa.table({"n": [1, 5], "x": ["a", "b"]}), pa.table({"n": [7], "x": ["c"]})]
+    assert list(made.match_batch(pa.concat_tables(parts)).by_event()) == [(1, ["a"]), (2, ["a"])]
+    assert made.match_batch(parts[0].slice(0, 0)).event_count == 0
+    assert made.destinations(pa.concat_tables(parts)).tolist() == [[0], [1], [1]]
+
+
+def test_what_has_a_schema_and_is_no_batch_is_refused() -> None:
+    """A reader of batches is read by whoever has it."""
+    with pytest.raises(EventError) as caught:
+        index(a="n > 2").match_batch(pa.table({"n": [1]}).to_reader())
+    assert caught.value.message == "RecordBatchReader is no record batch or table"
 
 
 def test_destinations_are_bit_vectors() -> None:
