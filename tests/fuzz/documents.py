@@ -134,11 +134,14 @@ def _answer(asked: str, tree: XPath, given: str) -> bool:
 
 
 def work_s(text: str) -> float:
-    """The time that the steps of an XPath may take, twice: ours and lxml's; and once more in the index."""
+    """The time that the steps of an XPath may take, three times: ours, lxml's and the index's."""
     asked, _, given = text.partition(BETWEEN)
-    tree = parse(asked, "xpath")
+    try:
+        tree = parse(asked, "xpath")
+        read = document(given)
+    except AgventError:
+        return 0.0
     assert isinstance(tree, XPath)
-    read = document(given)
     return 3 * STEP_S * min(limits.XPATH_WORK_MAX, steps(compiled(tree)[1], read.size, read.depth))
 
 

@@ -11,6 +11,7 @@ becomes Opaque.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain, product
 from typing import Any
 
 import msgspec
@@ -121,19 +122,16 @@ def _xor(node: Xor, want: bool) -> Rows:
 def _all(parts: Iterable[Condition], want: bool) -> Rows:
     """The product of the parts' rows; the parts that would make it too large become opaque, largest first."""
     pairs = [(part, _rows(part, want)) for part in parts]
-    product = 1
+    count = 1
     for _, rows in pairs:
-        product *= len(rows)
-    if product == 1:
+        count *= len(rows)
+    if count == 1:
         return (tuple(primitive for _, (row,) in pairs for primitive in row),)
     if any(len(rows) == 1 for _, rows in pairs):
         pairs = [(part, _as_one_row(rows)) for part, rows in pairs]
-    if product > limits.DISJUNCTS_MAX:
+    if count > limits.DISJUNCTS_MAX:
         pairs = _thinned(pairs, want)
-    out: Rows = ALWAYS
-    for _, rows in pairs:
-        out = tuple((*done, *row) for done in out for row in rows)
-    return out
+    return tuple(tuple(chain.from_iterable(chosen)) for chosen in product(*(rows for _, rows in pairs)))
 
 
 def _as_one_row(rows: Rows) -> Rows:
