@@ -10,6 +10,7 @@ from agvent.errors import AgventError
 
 Input = str | bytes
 
+UNIT_S: Final = 20e-6
 MEMORY_BYTES_MAX: Final = 512 << 20
 """What the process may grow by while it tries one input: compiling the kernels takes some 300 MB of it, once."""
 
@@ -21,7 +22,7 @@ class Target(NamedTuple):
     draw: Callable[[Random], Any]
     check: Callable[[Any], bool]
     base_s: float = 0.01
-    unit_s: float = 20e-6
+    unit_s: float = UNIT_S
     work_s: Callable[[Any], float] | None = None
     share: int = 1
 

@@ -48,7 +48,7 @@ from tests.fuzz.documents import (
     work_s,
 )
 from tests.fuzz.mutation import BRACKETS, Mutations
-from tests.fuzz.target import Target, refused
+from tests.fuzz.target import UNIT_S, Target, refused
 
 # Filters
 
@@ -286,20 +286,27 @@ SHARES: Final = {"sql": 16, "elvin": 16, "xpath": 12, "tags": 8}
 """The languages with the most grammar are tried most."""
 
 
+DENSE_S: Final = 40e-6
+"""For each character of an Elvin filter or an XPath: more constructs in as many characters, and parsed once more."""
+
+
 def mutations(language: str) -> Mutations[str]:
     brackets = corpus.BRACKETS.get(language, BRACKETS)
     return Mutations(corpus.FILTERS[language], parts=corpus.PARTS.get(language, ()), brackets=brackets)
 
 
+def filter_target(language: str) -> Target:
+    unit_s = DENSE_S if language in ("elvin", "xpath") else UNIT_S
+    check = partial(check_filter, language)
+    return Target(mutations(language).draw, check, unit_s=unit_s, share=SHARES.get(language, 4))
+
+
 TARGETS: Final[Mapping[str, Target]] = {
-    **{
-        language: Target(mutations(language).draw, partial(check_filter, language), share=SHARES.get(language, 4))
-        for language in corpus.FILTERS
-    },
+    **{language: filter_target(language) for language in corpus.FILTERS},
     "shapes": Target(Mutations((*corpus.SHAPES, *corpus.FILTERS["sql"][:3])).draw, check_shape, share=8),
     "json_lines": Target(Mutations(corpus.EVENTS).draw, check_json, share=16),
     "documents": Target(DOCUMENTS.draw, check_document, share=12),
-    "questions": Target(draw_question, check_question, work_s=work_s, share=12),
+    "questions": Target(draw_question, check_question, unit_s=DENSE_S, work_s=work_s, share=12),
     "notifications": Target(
         Mutations(corpus.NOTIFICATIONS, parts=corpus.NOTIFICATION_PARTS).draw, check_notification, share=4
     ),
