@@ -148,6 +148,14 @@ def test_depth_is_bounded(text: str) -> None:
     assert message == f"the filter nests deeper than {limits.FILTER_DEPTH_MAX} levels"
 
 
+def test_a_part_of_a_wildcard_is_bounded() -> None:
+    """Told at the pattern; without a `?`, or at an end of the pattern, it may be longer."""
+    message = "a part of the pattern has 300 characters and a wildcard for one character, at most 256 are allowed"
+    assert complaint(f"wildcard(a, 'x', '*?{'a' * 299}*')") == (message, 17, None)
+    for pattern in (f"*{'a' * 300}*", f"{'?' * 300}*", f"*{'?' * 300}"):
+        parse_elvin(f"wildcard(a, '{pattern}')")
+
+
 def test_predicates_are_bounded() -> None:
     """The arguments of a string predicate count one by one."""
     texts = ", ".join(["'x'"] * (limits.FILTER_PREDICATES_MAX + 1))

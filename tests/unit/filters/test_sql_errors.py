@@ -184,6 +184,15 @@ def test_the_deepest_filters_within_the_bound_are_read() -> None:
     parse_sql("a = " + "(1 + " * 62 + "1" + ")" * 62)
 
 
+@pytest.mark.parametrize("escape", ["", " ESCAPE '!'"])
+def test_a_part_of_a_pattern_is_bounded(escape: str) -> None:
+    """Told at the pattern; without a `_`, or at an end of the pattern, it may be longer."""
+    message = "a part of the pattern has 300 characters and a wildcard for one character, at most 256 are allowed"
+    assert complaint(f"a LIKE '%_{'a' * 299}%'{escape}") == (message, 7, None)
+    for pattern in (f"%{'a' * 300}%", f"{'_' * 300}%", f"%{'_' * 300}"):
+        parse_sql(f"a LIKE '{pattern}'{escape}")
+
+
 def test_length_and_predicates_are_bounded() -> None:
     """A filter has at most 65,536 characters and 4,096 predicates, members of IN included."""
     assert complaint("a" * 65_537)[:2] == ("the filter has 65537 characters, at most 65536 are allowed", 65_536)
