@@ -66,5 +66,9 @@ XML_DEPTH_MAX: Final = 256
 XPATH_WORK_MAX: Final = 50_000_000
 """Steps that one XPath may need on one document, by the bound of filters/xpath_work.py: some tenths of a second."""
 
+XML_SMALL_SIZE_MAX: Final = 4_096
+"""Size of a document (nodes, text counted in) whose values decide an XPath in the index. The common XPath is at most
+10 million steps there, far from the bound on its work; on a larger document libxml2 confirms, within that bound."""
+
 XPATH_COMPILED_MAX: Final = 8_192
 """Compiled XPaths that are kept, some 5 KB each."""

@@ -8,12 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
+from agvent import limits
 from agvent.errors import FilterError
 from agvent.filters.evaluate import evaluate
+from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.filters.xpath import format_xpath, parse_xpath
 from agvent.filters.xpath_tokens import OPERATOR_NAMES
 from agvent.filters.xpath_tree import FUNCTIONS, NODES
+from agvent.matching.subscriptions import Subscriptions
+from agvent.matching.xml_values import number_of
+from agvent.xml import CHARS_PER_NODE
 
 CHECKED = settings(max_examples=300, deadline=None)
 NAMES = ("a", "b", "c", "div", "m:a", "m:*", "*")
@@ -141,3 +146,81 @@ def _read(text: str) -> Condition | FilterError:
         return parse_xpath(text)
     except FilterError as error:
         return error
+
+
+LARGE_COMMENT = f"<!--{'x' * (limits.XML_SMALL_SIZE_MAX * CHARS_PER_NODE)}-->"
+
+
+@st.composite
+def joined(draw: st.DrawFn) -> str:
+    """One such XPath, or a comparison with it, or several."""
+    parts = draw(st.lists(common(), min_size=1, max_size=2))
+    op = draw(st.sampled_from((" or ", " and ", " | ")))
+    if op != " | ":
+        parts = [part + draw(st.sampled_from(("", "", " = 'x'", " > 1", " = 1"))) for part in parts]
+    return op.join(parts)
+
+
+@st.composite
+def common(draw: st.DrawFn) -> str:
+    """XPaths of the form that the index decomposes, and some that it can only narrow."""
+    values = st.sampled_from(("b", "b", "c", "c", "@b", ".", "m:a", "b/c", "b/@b"))
+    literals = st.sampled_from(("1", "1.5", "'1'", "'x'", "2", "' 2 '", ".5"))
+    compared = st.builds(
+        lambda left, op, right, swap: f"{right} {op} {left}" if swap else f"{left} {op} {right}",
+        values,
+        st.sampled_from(("=", "=", "<", "<=", ">", ">=", "!=")),
+        literals,
+        st.booleans(),
+    )
+    atoms = st.one_of(
+        compared, compared, values, st.sampled_from(("1", "last()", "not(a)", "contains(., 'x')", "a[b]"))
+    )
+    tests = st.recursive(
+        atoms,
+        lambda inner: st.builds(lambda a, op, b: f"({a} {op} {b})", inner, st.sampled_from(("and", "or")), inner),
+        max_leaves=3,
+    )
+    path = draw(
+        st.sampled_from(
+            ("/a", "/a", "/a/b", "/a/b", "b", ".//b", "/a/./b", "//b", "//c", "//a//b", "/*", "//*", "/a/m:a", "/a/*/c")
+        )
+    )
+    path += "".join(f"[{test}]" for test in draw(st.lists(tests, max_size=2)))
+    tail = draw(st.sampled_from(("", "", "/b", "/c", "/@b", "/b/c", "//b")))
+    return path + tail + "".join(f"[{test}]" for test in draw(st.lists(tests, max_size=1 if tail else 0)))
+
+
+@st.composite
+def menus(draw: st.DrawFn, depth: int = 2) -> str:
+    """Documents of few names, so that an element is there once, several times or not at all."""
+    name = "a" if depth == 2 else draw(st.sampled_from(("b", "c", "m:a")))
+    declared = ' xmlns:m="urn:m"' if depth == 2 else draw(st.sampled_from(("", ' b="1"', ' b="x"')))
+    texts = st.sampled_from(("1", "x", "1.5", " 2 ", "<!--c-->1", ""))
+    inner = st.one_of(menus(depth - 1), menus(depth - 1), texts) if depth else texts
+    return f"<{name}{declared}>{''.join(draw(st.lists(inner, max_size=3)))}</{name}>"
+
+
+@CHECKED
+@given(texts=st.lists(joined(), min_size=4, max_size=12, unique=True), sample=st.lists(menus(), min_size=1, max_size=6))
+def test_the_index_equals_the_oracle(texts: list[str], sample: list[str]) -> None:
+    """Whether a document has one element of a context or several, a value once or more, or none; small or large."""
+    index = Subscriptions(Subscription(id=text, language="xpath", filter=PROLOG + text) for text in texts)
+    sample = [*sample, sample[0].removesuffix("</a>") + LARGE_COMMENT + "</a>"]
+    wanted = [sorted(t for t in texts if evaluate(parse_xpath(PROLOG + t), {"$xml": xml})) for xml in sample]
+    assert [index.match({"$xml": xml}) for xml in sample] == wanted
+    assert dict(index.match_batch([{"$xml": xml} for xml in sample]).by_event()) == {
+        number: ids for number, ids in enumerate(wanted) if ids
+    }
+
+
+@given(text=st.one_of(st.text("0123456789.-+eE \t\n", max_size=20), st.floats().map(str), st.text(max_size=3)))
+def test_numbers_are_read_as_libxml2_reads_them(text: str) -> None:
+    """Bit for bit, or the index would answer otherwise than the oracle near a bound."""
+    element = etree.Element("a")
+    try:
+        element.text = text
+    except ValueError:  # no XML has such a character
+        return
+    ours, theirs = number_of(text), etree.XPath("number()")(element)
+    assert ours == theirs or (ours != ours and theirs != theirs)

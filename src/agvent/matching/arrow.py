@@ -29,8 +29,8 @@ from agvent.matching.arrow_values import (
 from agvent.matching.batch import ABSENT, Batch, empty_columns
 from agvent.matching.encode import SIZED, RowWriter
 from agvent.matching.lower import fill_lowered
-from agvent.matching.plan import ELEMENT_KINDS, Node, Plan, Target
-from agvent.matching.slots import NONE, Slots
+from agvent.matching.plan import ELEMENT_KINDS, Node, Plan
+from agvent.matching.slots import NONE, Slots, Target
 from agvent.matching.strings import Strings, StringView
 
 
@@ -62,14 +62,18 @@ def encode_arrow(batch: pa.RecordBatch, slots: Slots, strings: Strings) -> Batch
         writer.fill(node, header(batch, str(name)), (name,))
     data, elements = writer.data(), writer.elements()
     data, wide = fill_lowered(data, plan.lowered(), view, writer.columns)
-    rows = RowWriter(plan, strings, writer.columns, data_start=len(data))
+    rows = RowWriter(plan, strings, writer.columns, data_start=len(data), elements_start=len(elements))
     for row, target, text in wide:
         rows.put(row, target, text)
+    if plan.documents is not None and "$xml" in batch.schema.names:
+        for row, text in enumerate(batch.column("$xml").to_pylist()):
+            if text is not None:
+                rows.document(row, text)
 
     def event(row: int) -> Event:
         return event_of({name: value_of(batch.column(name)[row], (name,)) for name in batch.schema.names})
 
-    return Batch(*writer.columns, rows.data(data), elements, np.ones(batch.num_rows, np.uint8), event)
+    return Batch(*writer.columns, rows.data(data), rows.elements(elements), np.ones(batch.num_rows, np.uint8), event)
 
 
 class _ArrayWriter:

@@ -15,9 +15,11 @@ from agvent import limits
 from agvent.event import HEADERS, Event, Kind, Path, checked, event_of, kind_of, microseconds, step_into
 from agvent.matching.arrays import F64, U8
 from agvent.matching.batch import Batch, Grid, empty_columns
-from agvent.matching.plan import ELEMENT_KINDS, Node, Plan, Target
-from agvent.matching.slots import NONE, Slots
+from agvent.matching.plan import ELEMENT_KINDS, Node, Plan
+from agvent.matching.slots import NONE, Slots, Target
 from agvent.matching.strings import Strings
+from agvent.matching.xml_values import Places, is_large, number_of
+from agvent.xml import document
 
 NULL, NUMBER, STRING, BOOL, TIME, BYTES, LIST, _ = Kind  # an enum's member costs 100 ns to look up
 SIZED = frozenset({STRING, BYTES, LIST})
@@ -96,10 +98,13 @@ class RowWriter:
     def _attributes(self, row: int, source: dict[Any, Any]) -> None:
         """A plain dict, its numbers and strings on the shortest way; in doubt the general one takes over."""
         nodes, into, find = self.plan.attributes, self._into, self.strings.find
+        xml = None
         for key, value in source.items():
             node = nodes.get(key)
             if node is None:
-                if type(key) is not str or key[:1] == "$":
+                if key == "$xml" and type(value) is str:
+                    xml = value
+                elif type(key) is not str or key[:1] == "$":
                     return self._event(row, event_of(source))
                 continue
             places = node.quick.get(type(value))
@@ -113,17 +118,60 @@ class RowWriter:
                 into[places[1]] = value + 0.0
             else:
                 self._node(row, node, value)
-        return self._headers(row, NO_HEADERS)
+        if xml is not None:
+            self.document(row, xml)
+        return self._headers(row, NO_HEADERS, xml)
 
     def _event(self, row: int, event: Event) -> None:
         attributes = event.attributes
         for name, node in self.plan.attributes.items():
             self._node(row, node, attributes.get(name))  # type: ignore[arg-type]
-        self._headers(row, event)
+        if event.xml is not None:
+            self.document(row, event.xml)
+        self._headers(row, event, event.xml)
 
-    def _headers(self, row: int, event: Event) -> None:
+    def _headers(self, row: int, event: Event, xml: str | None) -> None:
         for name, node in self.plan.headers.items():
-            self._node(row, node, HEADERS[name](event))  # type: ignore[index]
+            self._node(row, node, xml if name == "$xml" else HEADERS[name](event))  # type: ignore[index]
+
+    def document(self, row: int, text: str) -> None:
+        """Writes the values of an event's XML that are asked for."""
+        read = document(text)
+        documents = self.plan.documents
+        if documents is None:
+            return
+        into = self.values[row]
+        large = is_large(read)
+        for context, (several, texts) in documents.found(read).items():
+            if context.alone != NONE and not several and not large:
+                into[context.alone] = 1.0
+            for mode in context.modes(large=large, several=several):
+                if context.found[mode] != NONE:
+                    into[context.found[mode]] = 1.0
+                for value, places in context.values[mode].items():
+                    if value in texts:
+                        self._texts(row, into, places, texts[value])
+
+    def _texts(self, row: int, into: F64, places: Places, texts: list[str]) -> None:
+        """Writes a value of a document that is there, perhaps several times."""
+        present, as_texts, as_numbers, most, least = places
+        if present != NONE:
+            into[present] = 1.0
+        if as_texts != NONE:
+            self._elements_at(row, as_texts, [self.strings.find(text.encode()) for text in texts])
+        if as_numbers != NONE or most != NONE or least != NONE:
+            numbers = [number + 0.0 for number in map(number_of, texts) if number == number]  # NaN equals nothing
+            if as_numbers != NONE:
+                self._elements_at(row, as_numbers, numbers)
+            if most != NONE and numbers:
+                into[most] = max(numbers)
+            if least != NONE and numbers:
+                into[least] = min(numbers)
+
+    def _elements_at(self, row: int, column: int, elements: list[float]) -> None:
+        place = self.lists[row, column]
+        place[0], place[1] = self._elements_start + len(self._elements), len(elements)
+        self._elements += elements
 
     def _node(self, row: int, node: Node, value: Any) -> None:
         if node.target is not None:

@@ -11,8 +11,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from agvent.errors import EventError
-from agvent.event import Event
-from agvent.event_json import decode_event
+from agvent.event_json import decode_event, decode_source
 from agvent.matching.arrays import F64, I64, U8
 from agvent.matching.batch import Batch, Grid, Rejected, empty_columns
 from agvent.matching.encode import RowWriter
@@ -68,17 +67,24 @@ def encode_json(data: bytes | bytearray | memoryview, slots: Slots, strings: Str
     for row, target, text in wide:
         writer.put(row, target, text)
 
-    def event(row: int) -> Event:
-        return decode_event(lines[found.starts[row] : found.starts[row + 1] - 1].tobytes())
+    def line(row: int) -> bytes:
+        return lines[found.starts[row] : found.starts[row + 1] - 1].tobytes()
 
     rejected = []
     for row in found.slow.tolist():
         try:
-            writer.fill(row, event(row))
+            writer.fill(row, decode_source(line(row)))
         except EventError as error:
             found.live[row] = 0
             rejected.append(Rejected(row, error.message))
-    return Batch(*found.columns, writer.data(texts), writer.elements(found.elements), found.live, event, rejected)
+    return Batch(
+        *found.columns,
+        writer.data(texts),
+        writer.elements(found.elements),
+        found.live,
+        lambda row: decode_event(line(row)),
+        rejected,
+    )
 
 
 def scanned(lines: U8, layout: Layout, view: StringView) -> Scanned:

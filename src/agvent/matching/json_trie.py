@@ -12,8 +12,8 @@ import numpy as np
 
 from agvent.event import TYPES, Kind
 from agvent.matching.arrays import I32, U8, Records, read
-from agvent.matching.plan import Node, Plan, Target
-from agvent.matching.slots import KINDS, NONE
+from agvent.matching.plan import Node, Plan
+from agvent.matching.slots import KINDS, NONE, Target
 from agvent.matching.strings import hash_bytes, mixed
 
 UNASKED: Final = 0

@@ -70,6 +70,9 @@ FOUND_TYPES = (write(np.int32), write(np.int64), write(ASKED), write(np.int32), 
 STRING_TYPES = (read(np.int32), read(STRING), read(np.uint8))
 READER_TYPES = (types.int64, types.int64, read(np.int64), read(np.int32), write(np.uint64, 2))
 
+EVERY = np.uint64(0xFFFFFFFFFFFFFFFF)
+"""A word of 64 entries that all accept."""
+
 COUNT, ASKED_COUNT, SHARED_COUNT, NEEDED = range(4)
 """Places in `Found.state`: matches so far, those to ask the oracle about, shared ones of this event, and the room that
 was wanted when it ran out."""
@@ -227,6 +230,12 @@ def _walk_cells(snapshot, columns, found, reader, e, one, v):  # type: ignore[no
         inside = bits[x + w] & bits[y + w] & bits[z + w]
         base = one.middle + w * 64
         word &= ~inside
+        if inside == EVERY and not reader.ended and not reader.bits.shape[1]:
+            count = found.state[COUNT]
+            for k in range(64):
+                found.subscription[count + k] = snapshot.owners[base + k]
+            found.state[COUNT] = count + 64
+            continue
         while inside:
             _accept(snapshot, found, reader, e, base + np.int64(trailing_zeros(inside)))
             inside &= inside - np.uint64(1)

@@ -8,7 +8,7 @@ from numba import njit, types
 from agvent.event import Kind
 from agvent.matching.arrays import BORROWED, F64, I32, I64, U8, Records, read, several, write
 from agvent.matching.batch import Grid
-from agvent.matching.plan import Target
+from agvent.matching.slots import Target
 from agvent.matching.strings import ENTRY, StringView, code_of, hash_bytes
 
 Wide = tuple[int, Target, str]

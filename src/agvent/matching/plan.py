@@ -7,26 +7,16 @@ the next plan has it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from agvent import limits
-from agvent.event import HEADERS, Int32, Kind, Path
+from agvent.event import HEADERS, Int32, Kind
+from agvent.filters.xpath_values import XML
 from agvent.matching.batch import empty_columns
-from agvent.matching.slots import NONE, Field, Slots
+from agvent.matching.slots import NONE, Field, Slots, Target
+from agvent.matching.xml_values import Documents
 
 ELEMENT_KINDS = (Kind.NUMBER, Kind.STRING, Kind.BOOL, Kind.TIME, Kind.BYTES)
 """The kinds of list elements that can equal something; list columns of the others stay empty."""
-
-
-class Target(NamedTuple):
-    """Where one field's value goes; NONE where nobody asks."""
-
-    path: Path
-    values: tuple[int, ...]
-    lists: tuple[int, ...]
-    text: int
-    lower: Target | None
-    size: Target | None
 
 
 class Node:
@@ -60,16 +50,21 @@ QUICK_TYPES: dict[Kind, tuple[type, ...]] = {Kind.NUMBER: (int, Int32, float), K
 
 
 class Plan:
-    """The nodes of all attributes by first name, of all headers likewise, and the columns of one event with nothing."""
+    """The nodes of all attributes by first name, of all headers likewise, and the columns of one event with nothing.
+    `documents` is what is asked for inside of XML, if anything is."""
 
-    __slots__ = ("attributes", "empty", "headers", "lists", "texts", "values")
+    __slots__ = ("attributes", "documents", "empty", "headers", "lists", "texts", "values")
 
     def __init__(self, slots: Slots) -> None:
         self.values, self.texts, self.lists = slots.value_count, slots.text_count, slots.list_count
         self.attributes: dict[str | int, Node] = {}
         self.headers: dict[str | int, Node] = {}
-        for field in list(slots.fields.values()):
-            self._add(field)
+        fields = list(slots.fields.values())
+        inside = [self._target(field) for field in fields if field.path[0] == XML and len(field.path) > 1]
+        for field in fields:
+            if field.path[0] != XML or len(field.path) == 1:
+                self._add(field)
+        self.documents = Documents(inside) if inside else None
         for node in (*self.attributes.values(), *self.headers.values()):
             node.settle()
         self.empty = empty_columns(1, self.values, self.texts, self.lists)

@@ -8,9 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from agvent.filters.normal import Opaque, Row, normal
+from agvent.filters.normal import Opaque, Present, Row, normal
 from agvent.filters.subscription import Subscription
-from agvent.filters.tree import And, Condition, Not
+from agvent.filters.tree import And, Attribute, Condition, Not, XPath
+from agvent.filters.xpath_values import XML, rows_of
 from agvent.matching.arrays import Records, grown
 from agvent.matching.predicates import PREDICATE, ROW, Tests
 from agvent.matching.records import Recorder
@@ -20,6 +21,7 @@ from agvent.matching.slots import Slots
 from agvent.matching.strings import Strings
 
 NO_RESIDUAL = -1
+HAS_XML = Present(Attribute((XML,)))
 Prepared = Instance | Condition
 
 
@@ -75,9 +77,10 @@ class RowStore:
             for tests in prepared.template:
                 self._append_tests(ordinal, tests, images, shared)
             return
-        rows = normal(prepared)
-        for row in rows:
-            self._append_row(ordinal, row, prepared, 1 if len(rows) > 1 else 0)
+        rows = [expanded for row in normal(prepared) for expanded in _expanded(row)]
+        deciding = sum(not any(isinstance(one, Opaque) for one in row) for row in rows)
+        for row in rows:  # what the oracle confirms is told from what was decided when both are merged
+            self._append_row(ordinal, row, prepared, 1 if deciding > 1 else 0)
 
     def _append_tests(self, ordinal: int, tests: tuple[Test, ...], images: list[float], shared: int) -> None:
         """A row by its template: nothing of it is left to the oracle."""
@@ -167,6 +170,15 @@ class RowStore:
             _fill(self.rows, self.row_count, self._waiting_rows)
             self.row_count = total
             self._waiting_rows = []
+
+
+def _expanded(row: Row) -> list[Row]:
+    """A row with an XPath as rows on the document's values. Only the index knows such terms."""
+    for at, one in enumerate(row):
+        if isinstance(one, Opaque) and one.want and isinstance(one.condition, XPath):
+            rest = tuple(other for place, other in enumerate(row) if place != at and other != HAS_XML)
+            return [(*rest, *below) for below in rows_of(one.condition)]
+    return [row]
 
 
 def _is_addressed(subscription: Subscription) -> bool:

@@ -21,6 +21,8 @@ NO_BITS: U64 = np.zeros((0, 0), np.uint64)
 ROOM_MIN = 1 << 12
 ROOM_MAX = 1 << 20
 """Matches there is room for in one run of a kernel, unless a single event has more: a batch with more takes several."""
+ROOM_SPARE = 1.1
+"""How much more is made room for than the events so far suggest for the whole batch."""
 AT_ONCE_MAX = 16
 """Events of a batch that is matched without giving up the interpreter's lock."""
 
@@ -65,20 +67,30 @@ def search(state: State, mark: Mark, batch: Batch, behaviours: Behaviours | None
     found: list[Found] = []
     asked: list[Records] = []
     for kernel, before, after in _kernels(state, mark, batch, bits, at_once=len(batch) <= AT_ONCE_MAX):
-        parts: list[I32] = []
+        matches = NOTHING
         done, total = 0, 0
         while done < len(batch):
             first = done
-            done, matches, questions = _run(kernel, before, after, ends, first)
-            parts.append(matches.copy())
+            done, more, questions = _run(kernel, before, after, ends, first)
             asked += [questions.copy()] if len(questions) else []
             ends[first:done] += total
-            total += len(matches)
-        found.append(Found(parts[0] if len(parts) == 1 else np.concatenate([*parts, NOTHING]), ends.copy()))
+            if total + len(more) > len(matches):
+                share = done / len(batch) if done > first else 1.0
+                matches = _larger(matches, total, int((total + len(more)) / share * ROOM_SPARE))
+            matches[total : total + len(more)] = more
+            total += len(more)
+        found.append(Found(matches[:total], ends.copy()))
     if asked:
         pairs = _confirmed(state, batch, behaviours, np.concatenate(asked), bits)
         found.append(_found(pairs[:, 0], pairs[:, 1].astype(np.int32), len(batch)))
     return found[0] if len(found) == 1 else _merged(found, len(batch), unique=bool(asked))
+
+
+def _larger(matches: I32, used: int, size: int) -> I32:
+    """The matches so far with room for `size`: memory is touched once, whatever the number of runs."""
+    larger = np.empty(size, np.int32)
+    larger[:used] = matches[:used]
+    return larger
 
 
 def search_one(state: State, mark: Mark, batch: Batch, behaviours: Behaviours | None) -> list[int]:

@@ -12,7 +12,7 @@ Slots only grow: a batch made for fewer slots than there are now serves every ro
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agvent.event import Kind, Path
 from agvent.filters.primitives import Term
@@ -21,6 +21,17 @@ from agvent.filters.tree import Attribute, Function
 NONE = -1
 KINDS = len(Kind)
 Derived = TypeVar("Derived")
+
+
+class Target(NamedTuple):
+    """Where one field's value goes; NONE where nobody asks."""
+
+    path: Path
+    values: tuple[int, ...]
+    lists: tuple[int, ...]
+    text: int
+    lower: Target | None
+    size: Target | None
 
 
 class Field:
