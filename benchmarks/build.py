@@ -20,7 +20,7 @@ from typing import Any, Final
 from engine import one_core, peak_rss_bytes
 from index import built
 from page import made_by, replace_block, short, table
-from workloads import NAMES, workload
+from workloads import SQL_NAMES, workload
 
 SECONDS_MAX: Final = 60
 RSS_BYTES_MAX: Final = 2_000_000_000
@@ -69,7 +69,7 @@ def write_page(measured: list[dict[str, Any]]) -> None:
 
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    ask.add_argument("--workload", choices=NAMES, default=None, help="only this one")
+    ask.add_argument("--workload", choices=SQL_NAMES, default=None, help="only this one")
     ask.add_argument("--subscriptions", type=int, default=1_000_000)
     ask.add_argument("--seed", type=int, default=42)
     ask.add_argument("--json", action="store_true", help="print one JSON object per workload")
@@ -80,7 +80,7 @@ def main() -> None:
         print(json.dumps(build(given.file)))
         return
     measured = []
-    for name in [given.workload] if given.workload else NAMES:
+    for name in [given.workload] if given.workload else SQL_NAMES:
         row = measure(name, given.subscriptions, given.seed)
         measured.append(row)
         print(json.dumps(row) if given.json else ", ".join(f"{key} {value}" for key, value in row.items()), flush=True)

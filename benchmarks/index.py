@@ -1,7 +1,7 @@
 """Agvent's index, measured as the other engines are.
 
-What reading the JSON costs is measured by matching against an index whose few subscriptions name the same attributes
-and accept nothing.
+What reading the JSON, and the XML in it, costs is measured by matching against an index whose few subscriptions name
+the same attributes and accept nothing.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ class Index:
     @cached_property
     def _readers(self) -> Subscriptions:
         readers = Subscriptions()
+        language = next(read(self._path)).language
         for name in names_in(self._path):
-            readers.add(name, f"{name} = 'nothing has this value'")
+            condition = f"{name} = 'nothing has this value'"
+            readers.add(name, f"//softdrinks[{condition}]" if language == "xpath" else condition, language=language)
         return readers
 
     def index_bytes(self) -> int | None:

@@ -9,9 +9,10 @@ writes OUT/A1.events.jsonl and OUT/A1.10000.subscriptions.jsonl, the files `agve
     B   city lots; two equalities and an IN
     C   city lots; prefixes, equalities, anything but
     M   stock events; 40 % A1, 30 % A2, 30 % others: OR, NOT, NULL, prefix, suffix
+    X   soft drinks as XML; XPath: a price, a brand, both, or a price in a year
 
-Equal arguments give equal output; a million subscriptions take seconds. Beside its selector each subscription carries
-`predicates`, the same condition as (attribute, operator, value, ...) for engines that have no SQL front end.
+Equal arguments give equal output; a million subscriptions take seconds. Beside its filter each subscription carries
+`predicates`, the same condition as (attribute, operator, value, ...) for engines that do not read its language.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from worlds import Draw, Lots, Predicate, Predicates, Stocks
+from worlds import Draw, Drinks, Lots, Predicate, Predicates, Stocks
 
 
 class Interest(NamedTuple):
-    """One subscription, as SQL and as predicates."""
+    """One subscription, as a filter and as predicates."""
 
     id: str
     filter: str
@@ -67,20 +68,31 @@ def _condition(predicate: Predicate) -> str:
             return "(" + " OR ".join([_condition(part) for part in values]) + ")"
 
 
+def xpath(predicates: Predicates) -> str:
+    """Predicates of X as an XPath: two of one year are two steps, others one predicate."""
+    conditions = [f"{name}{operator}{quote(value)}" for name, operator, value in predicates]
+    if predicates[0][0] == "year":
+        name, operator, value = predicates[1]
+        return f"//softdrinks[{conditions[0]}]/{name}[.{operator}{quote(value)}]"
+    return f"/menu/softdrinks[{' and '.join(conditions)}]"
+
+
 class Workload:
     """One workload: `subscriptions` and `events` draw from separate streams, so neither changes the other."""
 
     def __init__(
-        self, name: str, seed: int, world: Stocks | Lots, shape: Callable[[Draw, int], list[Predicates]]
+        self, name: str, seed: int, world: Stocks | Lots | Drinks, shape: Callable[[Draw, int], list[Predicates]]
     ) -> None:
         self.name = name
+        self.language = "xpath" if isinstance(world, Drinks) else "sql"
         self.seed = seed
         self._world = world
         self._shape = shape
 
     def subscriptions(self, n: int) -> list[Interest]:
         made = self._shape(_draw(self.seed, self.name, "subscriptions"), n)
-        return [Interest(f"s{i}", selector(predicates), predicates) for i, predicates in enumerate(made)]
+        text = xpath if self.language == "xpath" else selector
+        return [Interest(f"s{i}", text(predicates), predicates) for i, predicates in enumerate(made)]
 
     def events(self, n: int) -> list[dict[str, Any]]:
         return self._world.events(_draw(self.seed, self.name, "events"), n)
@@ -94,23 +106,24 @@ class Workload:
         out.mkdir(parents=True, exist_ok=True)
         wanted = out / f"{self.name}.{subscriptions}.subscriptions.jsonl"
         with wanted.open("wb") as file:
-            file.writelines(_lines(self.subscriptions(subscriptions)))
+            file.writelines(_lines(self.language, self.subscriptions(subscriptions)))
         published = out / f"{self.name}.events.jsonl"
         published.write_bytes(self.events_json(events))
         return wanted, published
 
 
-def _lines(interests: list[Interest]) -> Iterator[bytes]:
+def _lines(language: str, interests: list[Interest]) -> Iterator[bytes]:
     encode = msgspec.json.Encoder().encode
     for id, text, predicates in interests:
-        yield encode({"id": id, "language": "sql", "filter": text, "predicates": predicates}) + b"\n"
+        yield encode({"id": id, "language": language, "filter": text, "predicates": predicates}) + b"\n"
 
 
 def _draw(seed: int, name: str, purpose: str) -> Draw:
     return np.random.default_rng([seed, *name.encode(), *purpose.encode()])
 
 
-NAMES: Final = ("A1", "A2", "B", "C", "M")
+SQL_NAMES: Final = ("A1", "A2", "B", "C", "M")
+NAMES: Final = (*SQL_NAMES, "X")
 
 
 def workload(name: str, seed: int, *, width: float = 1.0) -> Workload:
@@ -118,6 +131,9 @@ def workload(name: str, seed: int, *, width: float = 1.0) -> Workload:
     if name in ("B", "C"):
         lots = Lots(_draw(seed, name, "world"))
         return Workload(name, seed, lots, lots.b if name == "B" else lots.c)
+    if name == "X":
+        drinks = Drinks(_draw(seed, name, "world"))
+        return Workload(name, seed, drinks, drinks.x)
     stocks = Stocks(_draw(seed, name, "world"))
     shapes: dict[str, Callable[[Draw, int], list[Predicates]]] = {
         "A1": stocks.a1,

@@ -1,4 +1,4 @@
-"""What the workloads draw from: stock events, city lots, and the shapes of subscription over each.
+"""What the workloads draw from: stock events, city lots, soft drinks, and the shapes of subscription over each.
 
 Every draw is made for all rows at once; a row is then put together in Python.
 """
@@ -22,6 +22,7 @@ LETTERS: Final = tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ")
 SYMBOLS: Final = 2_000
 SYMBOL_SKEW: Final = 0.8
 STREETS: Final = 2_200
+BRANDS: Final = 500
 VOLUME_MAX: Final = 1_000_000
 
 
@@ -184,6 +185,46 @@ class Lots:
 
     def block(self, draw: Draw, n: int) -> list[Predicates]:
         return [(("BLKLOT", "prefix", f"{number:05d}"),) for number in draw.integers(80_000, size=n).tolist()]
+
+
+class Drinks:
+    """The soft drinks of seed 003 fig. 10 as XML, and the subscriptions of X. An element is an attribute here."""
+
+    def __init__(self, draw: Draw) -> None:
+        self.brands = words(draw, BRANDS, 6, 6)
+
+    def events(self, draw: Draw, n: int) -> list[dict[str, Any]]:
+        parts = zip(pick(draw, self.brands, n), self.prices(draw, n), self.years(draw, n), strict=True)
+        return [
+            {
+                "$xml": f"<menu><softdrinks><brand>{brand}</brand><fruit>Apple</fruit><source>Brazil</source>"
+                f"<price>{price:.2f}</price><year>{year}</year></softdrinks></menu>"
+            }
+            for brand, price, year in parts
+        ]
+
+    def prices(self, draw: Draw, n: int) -> list[float]:
+        return cents(draw.uniform(0.5, 10, n))
+
+    def years(self, draw: Draw, n: int) -> list[int]:
+        return draw.integers(1990, 2027, n).tolist()  # type: ignore[no-any-return]
+
+    def x(self, draw: Draw, n: int) -> list[Predicates]:
+        return mixed(draw, n, (self.dear, self.brand, self.dear_brand, self.cheap_year), (0.25,) * 4)
+
+    def dear(self, draw: Draw, n: int) -> list[Predicates]:
+        return [(("price", ">", price),) for price in self.prices(draw, n)]
+
+    def brand(self, draw: Draw, n: int) -> list[Predicates]:
+        return [(("brand", "=", brand),) for brand in pick(draw, self.brands, n)]
+
+    def dear_brand(self, draw: Draw, n: int) -> list[Predicates]:
+        parts = zip(pick(draw, self.brands, n), self.prices(draw, n), strict=True)
+        return [(("brand", "=", brand), ("price", ">", price)) for brand, price in parts]
+
+    def cheap_year(self, draw: Draw, n: int) -> list[Predicates]:
+        parts = zip(self.years(draw, n), self.prices(draw, n), strict=True)
+        return [(("year", "=", year), ("price", "<", price)) for year, price in parts]
 
 
 def rows(columns: dict[str, list[Any]]) -> list[dict[str, Any]]:

@@ -31,7 +31,8 @@ from lxml import etree
 
 from agvent import limits
 from agvent.event import Kind
-from agvent.filters.normal import Has, Opaque, Present, Primitive, Range, Row, Rows
+from agvent.filters.normal import Opaque, Primitive, Row, Rows
+from agvent.filters.primitives import Has, Present, Range
 from agvent.filters.tree import Attribute, Literal, XPath
 from agvent.filters.xpath import expression_of
 from agvent.filters.xpath_tree import (

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from agvent.filters.normal import Opaque, Present, Row, normal
+from agvent.filters.normal import Opaque, Row, normal
+from agvent.filters.primitives import Present
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import And, Attribute, Condition, Not, XPath
 from agvent.filters.xpath_values import XML, rows_of

@@ -71,7 +71,9 @@ def test_xpath_asks_the_document_what_sql_asks_the_attributes() -> None:
 @pytest.mark.parametrize("name", narada.SPREADS)
 def test_half_of_the_spread_profiles_match(name: str) -> None:
     """A price in the middle."""
-    made = [evaluate(parse(text), {"price": 2.5}) for text in narada.thresholds(name, 42, 0)[:1000]]
+    spread = narada.SPREADS[name]
+    texts = narada.thresholds(name, 42, 0)[:1000]
+    made = [evaluate(parse(text, spread.language), spread.event) for text in texts]
     assert 400 < made.count(True) < 600
 
 

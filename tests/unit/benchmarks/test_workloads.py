@@ -10,10 +10,11 @@ import pytest
 
 from agvent.filters.subscription import Subscription
 from index import Index
+from lxml_loop import LxmlLoop
 from python_loop import PythonLoop
 from scan import Scan
 from shapes import operands, shape_of
-from workloads import NAMES, Interest, selector, workload
+from workloads import NAMES, SQL_NAMES, Interest, selector, workload, xpath
 from worlds import EXCHANGES
 
 
@@ -46,7 +47,7 @@ def test_files_hold_what_was_drawn(name: str, tmp_path: Path) -> None:
     wanted, published = made.write(tmp_path, subscriptions=30, events=20)
     lines = [msgspec.json.decode(line, type=Subscription) for line in wanted.read_bytes().splitlines()]
     assert [(one.id, one.language, one.filter) for one in lines] == [
-        (one.id, "sql", one.filter) for one in made.subscriptions(30)
+        (one.id, made.language, one.filter) for one in made.subscriptions(30)
     ]
     assert msgspec.json.Decoder().decode_lines(published.read_bytes()) == made.events(20)
 
@@ -128,6 +129,22 @@ def test_selectors_say_what_the_predicates_say() -> None:
     assert sum(part.operands for part in shape_of(predicates)) == len(operands(predicates))
 
 
+def test_x_is_a_price_a_brand_both_or_a_price_in_a_year() -> None:
+    found = forms(workload("X", 1).subscriptions(20_000))
+    assert found == pytest.approx({"price>": 25, "brand=": 25, "brand=&price>": 25, "year=&price<": 25}, abs=1)
+    assert xpath((("price", ">", 1.8),)) == "/menu/softdrinks[price>1.8]"
+    assert xpath((("year", "=", 2003), ("price", "<", 3.5))) == "//softdrinks[year=2003]/price[.<3.5]"
+
+
+def test_index_and_a_loop_over_lxml_find_the_same_matches(tmp_path: Path) -> None:
+    wanted, published = workload("X", 3).write(tmp_path, subscriptions=2_000, events=100)
+    data = published.read_bytes()
+    expected = LxmlLoop(wanted).counts(data)
+    assert sum(expected) > 0
+    assert Index(wanted).counts(data) == expected
+
+
+@pytest.mark.parametrize("name", SQL_NAMES)
 def test_scan_python_loop_and_index_find_the_same_matches(name: str, tmp_path: Path) -> None:
     wanted, published = workload(name, 3).write(tmp_path, subscriptions=2_000, events=300)
     data = published.read_bytes()
