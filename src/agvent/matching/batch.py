@@ -9,6 +9,7 @@ import numpy as np
 
 from agvent.event import Event
 from agvent.matching.arrays import F64, I64, U8
+from agvent.matching.distinct import make_distinct
 
 Grid = tuple[F64, I64, I64]
 """What has one row for each event: values, texts, lists."""
@@ -48,8 +49,9 @@ class Unanswered:
 @dataclass(slots=True)
 class Batch:
     """`values[e, slot]`; `texts[e, column] = (start, size)` into `data`; `lists[e, column] = (start, size)` into
-    `elements`. `live[e]` is 0 for what is no event (a blank or rejected line): nothing matches it, though negative
-    tests accept missing values. `event(e)` makes the event itself again, for what only the oracle can decide."""
+    `elements`, each element once. `live[e]` is 0 for what is no event (a blank or rejected line): nothing matches it,
+    though negative tests accept missing values. `event(e)` makes the event itself again, for what only the oracle can
+    decide."""
 
     values: F64
     texts: I64
@@ -60,6 +62,10 @@ class Batch:
     event: Callable[[int], Event]
     rejected: list[Rejected] = field(default_factory=list)
     unanswered: list[Unanswered] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if len(self.elements) > 1:
+            make_distinct(self.lists, self.elements)
 
     def __len__(self) -> int:
         return len(self.values)

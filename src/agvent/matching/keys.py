@@ -107,5 +107,5 @@ def decides(p, tests):  # type: ignore[no-untyped-def]
 
 @njit(**BORROWED)
 def repeats(p):  # type: ignore[no-untyped-def]
-    """Can one event reach the row through this predicate twice?"""
-    return p.op == ANY_OF or p.op == HAS
+    """Can one event reach the row through this predicate twice? Lists are distinct, alternatives are not exclusive."""
+    return p.op == ANY_OF
