@@ -7,7 +7,8 @@ AgventError
 │   ├── SubscriptionError  an id that is taken, unknown or malformed
 │   └── TranslationError   a tree that the asked language cannot express
 └── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
-    └── IndexFileError     a saved index that cannot be used
+    ├── IndexFileError     a saved index that cannot be used
+    └── WireError          bytes from a peer that are no frame, message or event
 
 Our own bugs are assertions and are never caught.
 """
@@ -67,3 +68,7 @@ class EnvironmentFault(AgventError):
 
 class IndexFileError(EnvironmentFault):
     """A saved index that is missing, torn, altered or of another version."""
+
+
+class WireError(EnvironmentFault):
+    """Bytes from a peer that are no frame, message or event."""

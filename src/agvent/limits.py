@@ -72,3 +72,69 @@ XML_SMALL_SIZE_MAX: Final = 4_096
 
 XPATH_COMPILED_MAX: Final = 8_192
 """Compiled XPaths that are kept, some 5 KB each."""
+
+FRAME_BYTES_MAX: Final = (128 << 10) + 4_096
+"""A frame's content: small messages up to a chunk, a chunk, and what stands around them. It holds a link of 10 Mbit/s
+for 0.1 s."""
+
+CHUNK_BYTES_MAX: Final = 64 << 10
+"""A part of a large message, so that small ones go in between."""
+
+MESSAGE_BYTES_MAX: Final = EVENT_BYTES_MAX + (1 << 20)
+"""A message: the largest event and what a broker writes around it."""
+
+LINK_WINDOW_FRAMES: Final = 64
+"""Frames on their way unacknowledged: 64 chunks fill 10 Gbit/s at 3 ms, and bound what a receiver keeps to sort."""
+
+LINK_HEARTBEAT_US: Final = 1_000_000
+"""Silence after which an end says that it is there."""
+
+LINK_SILENCE_US: Final = 3_500_000
+"""Silence after which a link counts as down: three heartbeats lost in a row, which one frame in ten lost makes 1 in
+1,000."""
+
+LINK_ACK_US: Final = 20_000
+"""How long an acknowledgement waits for a frame to travel with; below what a person notices."""
+
+LINK_REPEAT_US: Final = 300_000
+LINK_REPEAT_MAX_US: Final = 2_400_000
+"""The first and the longest wait before a frame is sent again; twice as long each time."""
+
+LARGE_MESSAGES_MAX: Final = 4
+"""Large messages that a link takes apart at once, so that a receiver puts together at most four."""
+
+REPLACED_VERSIONS_MAX: Final = 16
+"""Versions of one subscription that were replaced while events from before may still come; the next change is
+refused."""
+
+ANSWER_WAIT_US: Final = 2_000_000
+ANSWER_WAIT_MAX_US: Final = 16_000_000
+"""The first and the longest wait for an answer from across the network; twice as long each time."""
+
+HOPS_MAX: Final = 64
+"""Brokers that a message passes: twice the diameter of any network we simulate, and the end of every loop."""
+
+SEEK_WAIT_US: Final = 1_000_000
+"""The first wait before a broker is sought again; twice as long each time, up to ANSWER_WAIT_MAX_US."""
+
+COPIES_MAX: Final = 65_536
+"""Events in a broker's custody; beyond it publishers wait and copies in transit are refused."""
+
+UNTAKEN_COPIES_MAX: Final = 256
+"""Copies sent to a neighbour that it has not taken: a slow link keeps no more than that waiting in memory twice."""
+
+TRANSIT_KEEP_US: Final = 30_000_000
+"""How long a broker on the way keeps a copy that finds no way on: its entry has it still, and sends it again."""
+
+DELIVERY_WINDOW: Final = 64
+"""Deliveries that a client may have unacknowledged."""
+
+CLIENT_DELIVERIES_MAX: Final = 10_000
+CLIENT_QUEUE_BYTES_MAX: Final = 64 << 20
+"""What waits for one client: a thousand such clients fill a disk of 64 GB. Beyond it the oldest become a gap notice."""
+
+TICK_US: Final = 500_000
+"""How often a broker looks at what waits for an answer."""
+
+PUBLISH_CREDIT: Final = 64
+"""Publications that a client may have unacknowledged."""

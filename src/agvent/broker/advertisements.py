@@ -1,0 +1,114 @@
+"""The advertisement table: what each owner broker's publishers will publish, the same at every broker.
+
+An owner's changes have versions 1, 2, 3, …, and a broker has a prefix of them. A tombstone keeps the version of what
+was taken back, so that repair never brings a type back. An owner that is known at all has the standing advertisement:
+events without a type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from agvent.broker.records import Owned
+from agvent.types import AgventType
+from agvent.wire.messages import Adverts, Entry
+
+
+class Owner(msgspec.Struct):
+    """One broker's advertisements. `incarnation` and, within one, `version` only grow."""
+
+    incarnation: int
+    version: int
+    gone: bool = False
+    entries: dict[tuple[str, str], Entry] = {}
+    reach: frozenset[str] = frozenset()  # live types and their ancestors: what a subscription may name
+
+
+class Advertisements:
+    """All owners, this broker's own included."""
+
+    def __init__(self) -> None:
+        self._owners: dict[str, Owner] = {}
+
+    def __contains__(self, owner: str) -> bool:
+        return owner in self._owners and not self._owners[owner].gone
+
+    def owners(self) -> list[str]:
+        """Every broker there is, in the order they became known."""
+        return [name for name, owner in self._owners.items() if not owner.gone]
+
+    def incarnation(self, owner: str) -> int:
+        return self._owners[owner].incarnation if owner in self._owners else 0
+
+    def version(self, owner: str) -> int:
+        return self._owners[owner].version if owner in self._owners else 0
+
+    def is_silent(self, owner: str) -> bool:
+        """Has it never advertised a type?"""
+        return owner not in self._owners or not self._owners[owner].entries
+
+    def known(self) -> dict[str, tuple[int, int]]:
+        return {name: (owner.incarnation, owner.version) for name, owner in self._owners.items()}
+
+    def is_news(self, adverts: Adverts) -> bool:
+        """Does it continue what is known, or begin a newer incarnation?"""
+        incarnation, version = self.known_of(adverts.owner)
+        if adverts.incarnation != incarnation:
+            return adverts.incarnation > incarnation and adverts.since == 0
+        return adverts.since <= version < adverts.version
+
+    def known_of(self, owner: str) -> tuple[int, int]:
+        return (self.incarnation(owner), self.version(owner))
+
+    def apply(self, record: Owned) -> None:
+        owner = self._owners.get(record.owner)
+        if owner is None or owner.incarnation < record.incarnation:
+            owner = self._owners[record.owner] = Owner(record.incarnation, 0, entries={})
+        assert owner.incarnation == record.incarnation
+        assert owner.version < record.version
+        owner.version, owner.gone = record.version, record.gone
+        for entry in record.entries:
+            key = (entry.publisher, entry.type.name)
+            if key not in owner.entries or owner.entries[key].version < entry.version:
+                owner.entries[key] = entry
+        live = [entry.type for entry in owner.entries.values() if entry.live and not record.gone]
+        owner.reach = frozenset(name for type in live for name in (type.name, *type.ancestors))
+
+    def missing(self, known: Mapping[str, tuple[int, int]]) -> Iterator[Adverts]:
+        """What a neighbour that knows this much lacks, without a trace."""
+        for name, owner in self._owners.items():
+            incarnation, version = known.get(name, (0, 0))
+            if (owner.incarnation, owner.version) <= (incarnation, version):
+                continue
+            since = version if incarnation == owner.incarnation else 0
+            changed = sorted((e for e in owner.entries.values() if e.version > since), key=lambda e: e.version)
+            yield Adverts(name, owner.incarnation, since, owner.version, tuple(changed), (), owner.gone)
+
+    def overlaps(self, owner: str, type: str | None) -> bool:
+        """Could an event that enters there have this type? The standing advertisement and every typed one overlap with
+        a subscription that names no type (the seed's rule is covering, which would lose partial matches)."""
+        return owner in self and (type is None or type in self._owners[owner].reach)
+
+    def publishes(self, owner: str, publisher: str, type: str) -> AgventType | None:
+        """The type as this publisher advertised it there."""
+        entry = self._owners[owner].entries.get((publisher, type)) if owner in self else None
+        return entry.type if entry is not None and entry.live else None
+
+    def is_published(self, type: str) -> bool:
+        """Does anybody publish the type or a subtype?"""
+        return any(self.overlaps(owner, type) for owner in self._owners)
+
+    def found(self, type: str) -> tuple[tuple[str, str, AgventType], ...]:
+        """The live advertisements, all or those of a type and its subtypes: owner, publisher, type."""
+        return tuple(
+            (name, entry.publisher, entry.type)
+            for name, owner in sorted(self._owners.items())
+            for _, entry in sorted(owner.entries.items())
+            if entry.live and not owner.gone and (not type or type in (entry.type.name, *entry.type.ancestors))
+        )
+
+    def check(self) -> None:
+        for owner in self._owners.values():
+            assert all(entry.version <= owner.version for entry in owner.entries.values())

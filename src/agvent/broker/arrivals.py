@@ -1,0 +1,90 @@
+"""Copies that reach their home: each in its turn, each once.
+
+An entry's copies for a home form a chain for each publisher: a copy names the sequence before it. The home takes the
+next one of the chain, drops what it had, and keeps what is early, on its own disk, until the one before came. So one
+number for each chain is all that de-duplication and order need to remember.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent.broker.records import Arrived, Kept
+from agvent.wire.messages import Copies, Entered, Publication, Target
+
+Chain = tuple[str, int, str, bool]
+"""Entry, its incarnation, publisher, fast."""
+
+
+class Early(msgspec.Struct, frozen=True):
+    """A copy whose predecessor has not come."""
+
+    entered: Entered
+    publication: Publication
+    target: Target
+    lost: str
+
+
+def chain_of(entered: Entered, publication: Publication) -> Chain:
+    return (entered.entry, entered.incarnation, publication.publisher, publication.fast)
+
+
+class Arrivals:
+    """`last` only grows, along each chain."""
+
+    def __init__(self, name: str, incarnation: int) -> None:
+        self.name, self.incarnation = name, incarnation
+        self.last: dict[Chain, int] = {}
+        self.early: dict[Chain, dict[int, Early]] = {}  # by sequence; every one is later than `last`
+
+    def apply(self, record: Arrived) -> None:
+        chain = chain_of(record.entered, record.publication)
+        assert record.publication.sequence > self.last.get(chain, 0)
+        self.last[chain] = record.publication.sequence
+        early = self.early.get(chain)
+        if early is not None:
+            for sequence in [s for s in early if s <= record.publication.sequence]:
+                del early[sequence]
+            if not early:
+                del self.early[chain]
+
+    def keep(self, record: Kept) -> None:
+        copies = record.copies
+        for target in copies.targets:
+            if target.home == self.name:
+                chain = chain_of(copies.entered, copies.publication)
+                waiting = self.early.setdefault(chain, {})
+                waiting[copies.publication.sequence] = Early(copies.entered, copies.publication, target, copies.lost)
+
+    def is_repeat(self, copies: Copies) -> bool:
+        """Has it arrived, or does it wait here already?"""
+        chain, sequence = chain_of(copies.entered, copies.publication), copies.publication.sequence
+        return sequence <= self.last.get(chain, 0) or sequence in self.early.get(chain, {})
+
+    def is_next(self, entered: Entered, publication: Publication, target: Target) -> bool:
+        """Is its predecessor here? A fast chain is lost with a crash, so one that is unknown begins anywhere."""
+        chain = chain_of(entered, publication)
+        if publication.fast and chain not in self.last:
+            return True
+        return target.predecessor <= self.last.get(chain, 0)
+
+    def following(self, chain: Chain) -> Early | None:
+        """The early copy whose turn has come."""
+        waiting = self.early.get(chain)
+        if not waiting:
+            return None
+        first = waiting[min(waiting)]
+        return first if self.is_next(first.entered, first.publication, first.target) else None
+
+    def void(self, entry: str, incarnation: int) -> None:
+        """An entry lost its disk: what it was before sends nothing any more, and what waits for it waits for
+        nothing."""
+        for chain in [chain for chain in self.early if chain[0] == entry and chain[1] < incarnation]:
+            del self.early[chain]
+        for chain in [chain for chain in self.last if chain[0] == entry and chain[1] < incarnation]:
+            del self.last[chain]
+
+    def check(self) -> None:
+        for chain, waiting in self.early.items():
+            assert waiting
+            assert min(waiting) > self.last.get(chain, 0)

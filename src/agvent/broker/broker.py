@@ -1,0 +1,162 @@
+"""The broker: inputs to the parts that know them, and at the end of a step whatever can go out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agvent import limits
+from agvent.broker.clients import Clients
+from agvent.broker.dispatch import Dispatch
+from agvent.broker.gossip import Gossip
+from agvent.broker.interface import Came, Effect, Forget, Input, LinkDown, LinkUp, Measured, Synced, Wake
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import Booted, Record, Settled
+from agvent.broker.router import Router
+from agvent.broker.streams import Streams
+from agvent.broker.tables import Tables
+from agvent.wire.messages import (
+    Adverts,
+    Answer,
+    AnyMessage,
+    Applied,
+    Body,
+    Confirm,
+    Copies,
+    Delta,
+    Hello,
+    Routed,
+    Seek,
+    Took,
+)
+
+
+class Broker:
+    """One broker. `records` is what its journal holds; a new incarnation begins with an empty one."""
+
+    def __init__(self, name: str, incarnation: int, records: Iterable[Record] = (), *, now: int = 0) -> None:
+        self.name, self.incarnation = name, incarnation
+        self.tables = Tables(name, incarnation)
+        for record in records:
+            self.tables.apply(record)
+        self.out = Outbox(self.tables.apply)
+        self.router = Router(name, self.out)
+        self.streams = Streams(name, incarnation, self.tables.homes, self.tables.advertisements)
+        self.gossip = Gossip(self.tables, self.streams, self.router, self.out)
+        self.dispatch = Dispatch(self.tables, self.router, self.out)
+        self.clients = Clients(self.tables, self.streams, self.gossip, self.dispatch, self.out)
+        self._wake = 0
+        self._start(now)
+
+    def _start(self, now: int) -> None:
+        boot = self.tables.boot + 1
+        self.out.record(Booted(boot))
+        self.router.boot = boot
+        self.streams.restart(boot)
+        if self.name not in self.tables.advertisements:
+            self.gossip.change(None)
+        for held in self.tables.custody.held.values():
+            held.ready, held.since = True, now
+        self.clients.change_number = self.out.number
+
+    def step(self, inputs: Iterable[Input], now: int) -> list[Effect]:
+        """Takes inputs in order and gives the effects; the same inputs give the same effects."""
+        for given in inputs:
+            if isinstance(given, Came):
+                self._came(given.link, given.message, now)
+            elif isinstance(given, Synced):
+                self.out.sync(given.number)
+            elif isinstance(given, LinkUp):
+                if given.to_broker:
+                    self.out.send(given.link, self.gossip.hello())
+            elif isinstance(given, LinkDown):
+                self._lost_link(given.link)
+            elif isinstance(given, Measured):
+                neighbour = self.router.names.get(given.link)
+                if neighbour is not None:
+                    self.router.routes.measure(neighbour, given.rtt_us, given.queued)
+            elif isinstance(given, Forget):
+                self.gossip.change(None, owner="" if given.broker == self.name else given.broker, gone=True)
+            else:
+                self._tick(now)
+        self._flush(now)
+        return self.out.take()
+
+    # Links
+
+    def _lost_link(self, link: str) -> None:
+        neighbour = self.router.down(link)
+        if neighbour is None:
+            self.clients.lost_link(link)
+        elif neighbour not in self.router.links:
+            self.gossip.greeted.pop(neighbour, None)
+            self.dispatch.lost_link(neighbour)
+
+    def _came(self, link: str, message: AnyMessage, now: int) -> None:
+        neighbour = self.router.names.get(link)
+        if isinstance(message, Hello):
+            self.router.up(message.broker, link)
+            self.gossip.greet(message)
+        elif neighbour is None:
+            self.clients.came(link, message, now)
+        elif isinstance(message, Routed):
+            body = self.router.came(message, neighbour)
+            if body is not None:
+                self._body(body)
+            if isinstance(message.body, (Seek, Answer)):
+                self.dispatch.found(message.body.broker)
+        elif isinstance(message, Copies):
+            self.dispatch.copies(message, neighbour, now)
+        elif isinstance(message, Took):
+            self.dispatch.took(message, neighbour, now)
+        elif isinstance(message, Adverts):
+            self.gossip.adverts(message, neighbour)
+
+    def _body(self, body: Body) -> None:
+        if isinstance(body, Delta):
+            self.gossip.delta(body)
+        elif isinstance(body, Applied):
+            if self.streams.answered(body):
+                self._settle()
+        elif isinstance(body, Confirm):
+            self.dispatch.confirmed(body)
+        elif isinstance(body, Seek):
+            self.gossip.seek(body)
+
+    # Time
+
+    def _settle(self) -> None:
+        """Lets replaced versions go that no copy can ask for any more."""
+        replaced = self.tables.homes.replaced
+        if replaced and replaced[0].closed <= (position := self.streams.settled()):
+            self.out.record(Settled(position))
+
+    def _tick(self, now: int) -> None:
+        self._wake = 0
+        self.dispatch.tick(now)
+        if self.tables.homes.replaced:
+            self.streams.ask_settled()
+
+    def _flush(self, now: int) -> None:
+        if self.out.synced >= self.clients.change_number:
+            self.streams.flush(now, self.router.send)
+        self.dispatch.flush(now)
+        self.clients.flush(now)
+        if not self._wake and self._is_waiting():
+            self._wake = now + limits.TICK_US
+            self.out.effect(Wake(self._wake))
+
+    def _is_waiting(self) -> bool:
+        """Is there anything that time will change?"""
+        return bool(
+            self.tables.custody.held
+            or self.clients.requests.open
+            or self.tables.homes.replaced
+            or self.streams.is_waiting()
+        )
+
+    def check(self) -> None:
+        """Asserts the invariants of docs/broker.md; for tests and the simulator."""
+        self.tables.check()
+        self.streams.check()
+        self.router.check()
+        assert self.out.synced <= self.out.number

@@ -1,0 +1,260 @@
+"""This broker's clients: what they ask, and what they are told. The primitives of ABDES §4.
+
+A client repeats what was not answered when it comes back, so every request is one that may come twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.deliveries import Client
+from agvent.broker.dispatch import Dispatch
+from agvent.broker.gossip import Gossip
+from agvent.broker.homes import key_of
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import Acknowledged, Closed, Joined, Noticed, Opened
+from agvent.broker.requests import Requests
+from agvent.broker.streams import Streams
+from agvent.broker.tables import Tables
+from agvent.errors import AgventError, CallerError
+from agvent.filters.languages import parse
+from agvent.wire.codec import decode_event
+from agvent.wire.messages import (
+    Advertise,
+    Advertisements,
+    AnyMessage,
+    Attach,
+    Attached,
+    Done,
+    Entry,
+    GetAdvertisements,
+    Interest,
+    Publication,
+    Publish,
+    Published,
+    Received,
+    Refused,
+    Subscribe,
+    TypeGone,
+    Unadvertise,
+    Unsubscribe,
+)
+
+
+class Attachment(msgspec.Struct):
+    """A client on its link. `expected` are the next sequences, durable and fast; later ones wait in `early`."""
+
+    client: str
+    expected: list[int]
+    early: dict[tuple[bool, int], Publication]
+
+
+class Clients:
+    """All attached clients, by link."""
+
+    def __init__(self, tables: Tables, streams: Streams, gossip: Gossip, dispatch: Dispatch, out: Outbox) -> None:
+        self.tables, self.streams, self.gossip, self.dispatch, self.out = tables, streams, gossip, dispatch, out
+        self.requests = Requests(tables, streams)
+        self.attached: dict[str, Attachment] = {}
+        self.change_number = 0  # the record of the last subscription change: Deltas wait until it is on disk
+        self._do: dict[type, Callable[[str, str, Any, int], None]] = {
+            Advertise: self._advertise,
+            Unadvertise: self._unadvertise,
+            GetAdvertisements: self._get_advertisements,
+            Subscribe: self._subscribe,
+            Unsubscribe: self._unsubscribe,
+            Publish: self._publish,
+            Received: self._received,
+        }
+
+    def came(self, link: str, message: AnyMessage, now: int) -> None:
+        if isinstance(message, Attach):
+            self._attach(link, message, now)
+        elif link in self.attached and type(message) in self._do:
+            client = self.attached[link].client
+            try:
+                self._do[type(message)](link, client, message, now)
+            except AgventError as error:
+                sequence = message.publication.sequence if isinstance(message, Publish) else 0
+                self.out.send(link, Refused(getattr(message, "request", 0), sequence, str(error)))
+
+    def lost_link(self, link: str) -> None:
+        attachment = self.attached.pop(link, None)
+        if attachment is not None:
+            self.requests.drop(attachment.client)
+            self.tables.deliveries.detach(link)
+
+    # Attaching
+
+    def _attach(self, link: str, attach: Attach, now: int) -> None:
+        if not attach.client or "/" in attach.client or len(attach.client) > limits.ID_CHARS_MAX:
+            self.out.send(link, Refused(0, 0, f"{attach.client[:40]!r} cannot name a client"))
+            return
+        for old in [old for old, attachment in self.attached.items() if attachment.client == attach.client]:
+            self.lost_link(old)
+        if attach.client not in self.tables.deliveries.clients:
+            self.out.record(Joined(attach.client))
+        client = self.tables.deliveries.clients[attach.client]
+        same = attach.incarnation == self.tables.incarnation
+        if same:
+            self._acknowledge(client, attach.received, attach.fast_received, now)
+        self.attached[link] = Attachment(client.name, [attach.sequence, attach.fast_sequence], {})
+        attached = Attached(self.tables.name, self.tables.incarnation, limits.PUBLISH_CREDIT)
+
+        def welcome() -> None:
+            if link in self.attached:
+                self.out.send(link, attached)
+                self.tables.deliveries.attach(client.name, link)
+
+        self.out.when_synced(welcome)
+
+    # Advertisements
+
+    def _advertise(self, link: str, client: str, message: Advertise, now: int) -> None:
+        table, name = self.tables.advertisements, self.tables.name
+        if table.publishes(name, client, message.type.name) != message.type:
+            self.gossip.change(Entry(table.version(name) + 1, client, message.type, True))
+        version = table.version(name)
+        self.out.when_synced(lambda: self.requests.advertised(client, message.request, version, now))
+
+    def _unadvertise(self, link: str, client: str, message: Unadvertise, now: int) -> None:
+        table, name = self.tables.advertisements, self.tables.name
+        type = table.publishes(name, client, message.type)
+        if type is not None:
+            self.gossip.change(Entry(table.version(name) + 1, client, type, False))
+        self._done(link, message.request)
+
+    def _get_advertisements(self, link: str, client: str, message: GetAdvertisements, now: int) -> None:
+        self.out.send(link, Advertisements(message.request, self.tables.advertisements.found(message.type)))
+
+    def tell_gone_types(self) -> None:
+        """NotifyUnadvertisement, to the clients here that subscribed to the type (ABDES §4)."""
+        types, self.gossip.gone_types = self.gossip.gone_types, []
+        for type in types:
+            concerned = {v.client for v in self.tables.homes.current.values() if v.subscription.type == type}
+            for link, attachment in self.attached.items():
+                if attachment.client in concerned:
+                    self.out.send(link, TypeGone(type))
+
+    # Subscriptions
+
+    def _subscribe(self, link: str, client: str, message: Subscribe, now: int) -> None:
+        homes = self.tables.homes
+        subscription = msgspec.structs.replace(message.subscription, id=key_of(client, message.subscription.id))
+        subscription.condition()
+        current = homes.current.get(subscription.id)
+        if current is None or current.number < message.version:
+            if current is not None:
+                if homes.is_crowded(subscription.id):
+                    raise CallerError(
+                        "the subscription changes faster than the network follows", hint="try again later"
+                    )
+                self._close(subscription.id, replaced=True)
+            interest = Interest(message.version, subscription)
+            self.out.record(Opened(homes.position + 1, client, interest, self.tables.interests.epoch + 1))
+            self.streams.opened(subscription.id)
+            self.change_number = self.out.number
+        version = homes.current[subscription.id]
+        type, position = version.subscription.type, version.opened
+        self.out.when_synced(lambda: self.requests.subscribed(client, message.request, type, position, now))
+
+    def _unsubscribe(self, link: str, client: str, message: Unsubscribe, now: int) -> None:
+        key = key_of(client, message.subscription)
+        if key in self.tables.homes.current:
+            self._close(key, replaced=False)
+        self._done(link, message.request)
+
+    def _close(self, key: str, *, replaced: bool) -> None:
+        type = self.tables.homes.current[key].subscription.type
+        self.out.record(Closed(self.tables.homes.position + 1, key, replaced, self.tables.interests.epoch + 1))
+        self.streams.closed(key, type)
+        self.change_number = self.out.number
+
+    def _done(self, link: str, request: int) -> None:
+        self.out.when_synced(lambda: self._tell(link, Done(request)))
+
+    def _tell(self, link: str, message: AnyMessage) -> None:
+        if link in self.attached:
+            self.out.send(link, message)
+
+    # Events
+
+    def _publish(self, link: str, client: str, message: Publish, now: int) -> None:
+        """Events are taken in the order of their sequences: a large one may come later than its followers."""
+        attachment, publication = self.attached[link], message.publication
+        if publication.publisher != client:
+            raise CallerError(f"{client!r} cannot publish as {publication.publisher!r}")
+        expected, fast = attachment.expected, publication.fast
+        if publication.sequence > expected[fast]:
+            if len(attachment.early) < limits.PUBLISH_CREDIT:
+                attachment.early[fast, publication.sequence] = publication
+            return
+        if publication.sequence == expected[fast]:
+            expected[fast] += 1
+        try:
+            self._accept(publication, now)
+        finally:
+            self._published(link, publication)
+            following = attachment.early.pop((fast, expected[fast]), None)
+            if following is not None:
+                self.came(link, Publish(following), now)
+
+    def _accept(self, publication: Publication, now: int) -> None:
+        accepted = self.tables.custody.accepted.get((publication.publisher, publication.fast), 0)
+        if publication.sequence <= accepted:
+            return
+        event = decode_event(publication.event)
+        if publication.to:
+            parse(publication.to)
+        if event.type is not None:
+            type = self.tables.advertisements.publishes(self.tables.name, publication.publisher, event.type)
+            if type is None:
+                raise CallerError(f"{publication.publisher!r} has not advertised the type {event.type!r}")
+        self.dispatch.accept(publication, event, now)
+
+    def _published(self, link: str, publication: Publication) -> None:
+        published = Published(
+            publication.sequence,
+            publication.fast,
+            self.tables.name,
+            self.tables.interests.epoch,
+            0 if self.tables.custody.is_full() else limits.PUBLISH_CREDIT,
+        )
+        if publication.fast:
+            self._tell(link, published)
+        else:
+            self.out.when_synced(lambda: self._tell(link, published))
+
+    # Deliveries
+
+    def _received(self, link: str, client: str, message: Received, now: int) -> None:
+        self._acknowledge(self.tables.deliveries.clients[client], message.number, message.fast_number, now)
+
+    def _acknowledge(self, client: Client, number: int, fast_number: int, now: int) -> None:
+        if client.durable.received < number <= client.durable.number:
+            self.out.record(Acknowledged(client.name, number, now))
+        if client.fast.received < fast_number <= client.fast.number:
+            client.fast.acknowledge(fast_number)
+
+    def flush(self, now: int) -> None:
+        """Answers, notices and deliveries that may go out now."""
+        for client, answer in self.requests.answers(now):
+            for link, attachment in self.attached.items():
+                if attachment.client == client:
+                    self.out.send(link, answer)
+        if self.gossip.gone_types:
+            self.tell_gone_types()
+        for name, number in self.tables.deliveries.over_quota():
+            self.out.record(Noticed(name, number, "quota"))
+        self.out.when_synced(lambda: self._deliver(now))
+
+    def _deliver(self, now: int) -> None:
+        for client in self.tables.deliveries.clients.values():
+            if client.link:
+                for queue in (client.durable, client.fast):
+                    for delivery in queue.ready(now):
+                        self.out.send(client.link, delivery)

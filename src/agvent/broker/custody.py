@@ -1,0 +1,217 @@
+"""Copies this broker answers for, and where each stands.
+
+A copy is an event for one home. It waits for a route, is sent to a neighbour, and is taken when the neighbour has it
+on disk. Then a broker on the way lets it go; the entry keeps it, handed over, until the home confirms it, and sends it
+again if that takes too long. Whatever was sent and not answered when its time is over waits again.
+
+Cost: a sweep looks at every copy once each tick; the number of copies is bounded by COPIES_MAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.records import Accepted, Confirmed, Kept, Lost, Released
+from agvent.wire.messages import Copies, Entered, Publication, Target, Trace
+
+Key = tuple[str, int, str, int, bool]
+"""Entry, its incarnation, publisher, sequence, fast: what makes an event one."""
+
+
+class Standing(Enum):
+    """Where a copy stands."""
+
+    WAITING = "waiting"
+    SENT = "sent"
+    HANDED = "handed"
+
+
+class Copy(msgspec.Struct):
+    """One home's copy of an event. `neighbour` is who has it while SENT; `due` is when its time is over."""
+
+    target: Target
+    standing: Standing = Standing.WAITING
+    neighbour: str = ""
+    due: int = 0
+    wait_us: int = limits.ANSWER_WAIT_US
+    attempt: int = 0
+
+
+class Held(msgspec.Struct):
+    """An event with the copies that are still owed; none left, and it is gone."""
+
+    entered: Entered
+    publication: Publication
+    copies: dict[str, Copy]
+    trace: Trace
+    lost: dict[str, str]
+    ready: bool = False  # on disk here, so it may go on
+    since: int = 0
+
+
+def key_of(entered: Entered, publication: Publication) -> Key:
+    return (entered.entry, entered.incarnation, publication.publisher, publication.sequence, publication.fast)
+
+
+class Custody:
+    """All copies of all events. An event entered here is held exactly while some home has not confirmed it."""
+
+    def __init__(self, name: str, incarnation: int) -> None:
+        self.name, self.incarnation = name, incarnation
+        self.held: dict[Key, Held] = {}
+        self.accepted: dict[tuple[str, bool], int] = {}  # publisher, fast -> last sequence that entered here
+        self.chain: dict[tuple[str, str, bool], int] = {}  # home, publisher, fast -> last sequence sent there
+        self.untaken: dict[str, int] = {}  # neighbour -> copies SENT to it
+
+    # Records
+
+    def accept(self, record: Accepted) -> None:
+        publication = record.publication
+        self.accepted[publication.publisher, publication.fast] = publication.sequence
+        for target in record.targets:
+            self.chain[target.home, publication.publisher, publication.fast] = publication.sequence
+        self._hold(record.entered, publication, record.targets, ())
+
+    def keep(self, record: Kept) -> None:
+        copies = record.copies
+        self._hold(copies.entered, copies.publication, copies.targets, copies.trace)
+        if copies.lost:
+            held = self.held[key_of(copies.entered, copies.publication)]
+            held.lost.update({target.home: copies.lost for target in copies.targets})
+
+    def _hold(self, entered: Entered, publication: Publication, targets: tuple[Target, ...], trace: Trace) -> None:
+        copies = {target.home: Copy(target) for target in targets if target.home != self.name}
+        key = key_of(entered, publication)
+        if key in self.held:
+            for home, copy in copies.items():
+                self.held[key].copies.setdefault(home, copy)
+        elif copies:
+            self.held[key] = Held(entered, publication, copies, trace, {})
+
+    def release(self, record: Released, *, fast: bool = False) -> None:
+        self.drop((record.entry, record.incarnation, record.publisher, record.sequence, fast), record.homes)
+
+    def confirm(self, record: Confirmed, *, fast: bool = False) -> None:
+        for key, held in list(self.held.items()):
+            if key[0] == self.name and key[4] == fast and record.home in held.copies:
+                copy = held.copies[record.home]
+                if copy.target.incarnation == record.incarnation and key[3] <= record.sequences.get(key[2], 0):
+                    self.drop(key, (record.home,))
+
+    def lose(self, record: Lost) -> None:
+        key = (self.name, self.incarnation, record.publisher, record.sequence, False)
+        self.held[key].lost[record.home] = record.reason
+
+    def drop(self, key: Key, homes: tuple[str, ...]) -> None:
+        held = self.held.get(key)
+        if held is None:
+            return
+        for home in homes:
+            copy = held.copies.pop(home, None)
+            if copy is not None:
+                self._leave(copy)
+        if not held.copies:
+            del self.held[key]
+
+    def void(self, home: str, incarnation: int) -> None:
+        """The home left, or lost its disk: copies for what it was before are owed to nobody."""
+        for key, held in list(self.held.items()):
+            if home in held.copies and held.copies[home].target.incarnation < incarnation:
+                self.drop(key, (home,))
+        for chain in [chain for chain in self.chain if chain[0] == home]:
+            del self.chain[chain]
+
+    # Standing
+
+    def predecessor(self, home: str, publisher: str, *, fast: bool) -> int:
+        return self.chain.get((home, publisher, fast), 0)
+
+    def _leave(self, copy: Copy) -> None:
+        if copy.standing is Standing.SENT:
+            self.untaken[copy.neighbour] -= 1
+
+    def wait(self, copy: Copy) -> None:
+        self._leave(copy)
+        copy.standing = Standing.WAITING
+
+    def sent(self, copy: Copy, neighbour: str, now: int) -> None:
+        assert copy.standing is Standing.WAITING
+        copy.standing, copy.neighbour, copy.due = Standing.SENT, neighbour, now + copy.wait_us
+        self.untaken[neighbour] = self.untaken.get(neighbour, 0) + 1
+
+    def handed(self, copy: Copy, now: int) -> None:
+        self._leave(copy)
+        copy.standing, copy.due = Standing.HANDED, now + copy.wait_us
+
+    def has_room(self, neighbour: str) -> bool:
+        return self.untaken.get(neighbour, 0) < limits.UNTAKEN_COPIES_MAX
+
+    def is_full(self) -> bool:
+        return len(self.held) >= limits.COPIES_MAX
+
+    def is_entry(self, key: Key) -> bool:
+        return key[0] == self.name and key[1] == self.incarnation
+
+    def waiting(self) -> Iterator[tuple[Key, Held, list[Copy]]]:
+        """Events on disk here with copies that wait, oldest first."""
+        for key, held in list(self.held.items()):
+            if held.ready:
+                copies = [copy for copy in held.copies.values() if copy.standing is Standing.WAITING]
+                if copies:
+                    yield key, held, copies
+
+    def overdue(self, now: int) -> list[Copy]:
+        """Copies whose time is over, for the next attempt."""
+        return [
+            copy
+            for held in self.held.values()
+            for copy in held.copies.values()
+            if copy.standing is not Standing.WAITING and copy.due <= now
+        ]
+
+    def retry(self, copy: Copy) -> None:
+        """Waits again, longer than last time and by another way if there is one."""
+        self.wait(copy)
+        copy.attempt += 1
+        copy.wait_us = min(2 * copy.wait_us, limits.ANSWER_WAIT_MAX_US)
+
+    def without(self, neighbour: str) -> None:
+        """The link to a neighbour is down: what it did not take waits again."""
+        for held in self.held.values():
+            for copy in held.copies.values():
+                if copy.standing is Standing.SENT and copy.neighbour == neighbour:
+                    self.wait(copy)
+
+    def settled(self, home: str, position: int) -> int:
+        """The least position that a copy under way to a home carries, or the one that new copies will."""
+        under_way = (
+            held.copies[home].target.position
+            for key, held in self.held.items()
+            if home in held.copies and self.is_entry(key)
+        )
+        return min(under_way, default=position)
+
+    def copies_message(self, held: Held, copies: list[Copy], trace: Trace) -> Copies:
+        home = copies[0].target.home
+        return Copies(
+            held.entered,
+            held.publication,
+            tuple(copy.target for copy in copies),
+            trace,
+            max(copy.attempt for copy in copies),
+            held.lost.get(home, ""),
+        )
+
+    def check(self) -> None:
+        assert all(held.copies and self.name not in held.copies for held in self.held.values())
+        assert all(count >= 0 for count in self.untaken.values())
+        sent = [c.neighbour for h in self.held.values() for c in h.copies.values() if c.standing is Standing.SENT]
+        assert {n: c for n, c in self.untaken.items() if c} == {n: sent.count(n) for n in dict.fromkeys(sent)}
+        for key, held in self.held.items():
+            if self.is_entry(key):
+                for home in held.copies:
+                    assert self.chain.get((home, key[2], key[4]), 0) >= key[3]

@@ -1,0 +1,249 @@
+"""Events: accepted at their entry, taken over on the way, arrived at home.
+
+What makes a copy safe is on disk before anybody is told or anything goes on (`when_synced`); fast events have no
+records and go on at once.
+"""
+
+from __future__ import annotations
+
+from agvent import limits
+from agvent.broker.arrivals import chain_of
+from agvent.broker.custody import Copy, Held, Key, key_of
+from agvent.broker.homes import admits, parsed_to
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import Accepted, Arrived, Confirmed, Kept, Lost, Released
+from agvent.broker.router import Router
+from agvent.broker.tables import Tables
+from agvent.event import Event
+from agvent.wire.codec import decode_event
+from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target, Took
+
+
+class Dispatch:
+    """`stirred`: some copy may be able to go on, so the next flush looks."""
+
+    def __init__(self, tables: Tables, router: Router, out: Outbox) -> None:
+        self.tables, self.router, self.out = tables, router, out
+        self.stirred = True
+        self._confirms: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
+
+    # At the entry
+
+    def accept(self, publication: Publication, event: Event, now: int) -> None:
+        """Takes an event in: matched to homes, with this epoch, each copy with its position and predecessor."""
+        tables = self.tables
+        fast, publisher = publication.fast, publication.publisher
+        entered = Entered(tables.name, tables.incarnation, tables.interests.epoch)
+        wanting = [(name, home) for name in tables.interests.wanting(event) for home in (tables.interests.homes[name],)]
+        targets = [
+            Target(name, home.incarnation, home.position, tables.custody.predecessor(name, publisher, fast=fast))
+            for name, home in wanting
+        ]
+        if tables.homes.match(event, tables.homes.position):
+            before = tables.custody.predecessor(tables.name, publisher, fast=fast)
+            targets.append(Target(tables.name, tables.incarnation, tables.homes.position, before))
+        self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not fast)
+        if targets and targets[-1].home == tables.name:
+            self._arrive(entered, publication, targets[-1], "", event)
+        self._ready(key_of(entered, publication), now)
+
+    def _ready(self, key: Key, now: int) -> None:
+        """Lets an event go on when it is on disk."""
+        held = self.tables.custody.held.get(key)
+        if held is None:
+            return
+        held.since = now
+
+        def go() -> None:
+            held.ready = True
+            self.stirred = True
+
+        if key[4]:
+            go()
+        else:
+            self.out.when_synced(go)
+
+    # On the way
+
+    def copies(self, copies: Copies, neighbour: str, now: int) -> None:
+        """Takes copies over from a neighbour, for this home and for others."""
+        self.router.routes.learn(copies.trace)
+        fast = copies.publication.fast
+        mine = [target for target in copies.targets if target.home == self.tables.name]
+        others = tuple(target for target in copies.targets if target.home != self.tables.name)
+        for target in others:
+            self.router.routes.doubt(target.home, neighbour)
+        key = key_of(copies.entered, copies.publication)
+        held = self.tables.custody.held.get(key)
+        new = tuple(target for target in others if held is None or target.home not in held.copies)
+        if new and self.tables.custody.is_full():
+            return  # its entry has it still, and will send it again
+        if held is not None and copies.attempt:
+            held.trace = copies.trace  # sent again by another way: what it passed the first time says nothing now
+        early = self._take_mine(copies, mine[0]) if mine else ()
+        if new or early:
+            self.out.record(Kept(_narrowed(copies, (*new, *early))), durable=not fast)
+            self._ready(key, now)
+        took = Took(*key, tuple(target.home for target in copies.targets))
+        if fast:
+            self._took(neighbour, took)
+        else:
+            self.out.when_synced(lambda: self._took(neighbour, took))
+
+    def _took(self, neighbour: str, took: Took) -> None:
+        if neighbour in self.router.links:
+            self.router.tell(neighbour, took)
+
+    def _take_mine(self, copies: Copies, target: Target) -> tuple[Target, ...]:
+        """Takes this home's copy in its turn; gives it back to be kept if it is early."""
+        entered, publication = copies.entered, copies.publication
+        if target.incarnation != self.tables.incarnation:
+            return ()  # for what this broker was before it lost its disk
+        if self.tables.arrivals.is_repeat(copies):
+            self._confirm(entered, publication)
+            return ()
+        if not self.tables.arrivals.is_next(entered, publication, target):
+            return (target,)
+        self._arrive(entered, publication, target, copies.lost)
+        chain = chain_of(entered, publication)
+        while (early := self.tables.arrivals.following(chain)) is not None:
+            self._arrive(early.entered, early.publication, early.target, early.lost)
+        return ()
+
+    def took(self, took: Took, neighbour: str, now: int) -> None:
+        """A neighbour has copies on its disk: here they are let go, or at the entry wait for their homes."""
+        custody = self.tables.custody
+        key = (took.entry, took.incarnation, took.publisher, took.sequence, took.fast)
+        held = custody.held.get(key)
+        if held is None:
+            return
+        self.stirred = True
+        theirs = [home for home in took.homes if home in held.copies and held.copies[home].neighbour == neighbour]
+        if custody.is_entry(key):
+            for home in theirs:
+                custody.handed(held.copies[home], now)
+        elif theirs:
+            self._release(key, tuple(theirs))
+
+    def _release(self, key: Key, homes: tuple[str, ...]) -> None:
+        if key[4]:
+            self.tables.custody.drop(key, homes)
+        else:
+            self.out.record(Released(*key[:4], homes))
+
+    # At home
+
+    def _arrive(
+        self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None = None
+    ) -> None:
+        """Queues a copy for the clients it is for, and confirms it."""
+        deliveries = () if lost == "expired" else self._recipients(publication, target, lost, event)
+        self.out.record(Arrived(entered, publication, lost, deliveries), durable=not publication.fast)
+        self._confirm(entered, publication)
+
+    def _recipients(
+        self, publication: Publication, target: Target, lost: str, event: Event | None
+    ) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+        """For each client its versions that the event is for; of a lost event, all that might have been."""
+        homes = self.tables.homes
+        if lost:
+            found = [version for version in homes.current.values() if version.opened <= target.position]
+        else:
+            found = homes.match(event or decode_event(publication.event), target.position)
+        to = parsed_to(publication.to)
+        by_client: dict[str, list[tuple[str, int]]] = {}
+        for version in found:
+            if admits(to, publication.destinations, version):
+                by_client.setdefault(version.client, []).append((version.subscription.id, version.number))
+        return tuple((client, tuple(versions)) for client, versions in sorted(by_client.items()))
+
+    def _confirm(self, entered: Entered, publication: Publication) -> None:
+        """Tells the entry, when it is on disk, how far this publisher's chain has arrived."""
+        if entered.entry == self.tables.name:
+            return
+
+        def confirm() -> None:
+            if self.tables.advertisements.incarnation(entered.entry) == entered.incarnation:
+                chain = chain_of(entered, publication)
+                kinds = self._confirms.setdefault(entered.entry, ({}, {}))
+                kinds[publication.fast][publication.publisher] = self.tables.arrivals.last.get(chain, 0)
+
+        if publication.fast:
+            confirm()
+        else:
+            self.out.when_synced(confirm)
+
+    def confirmed(self, confirm: Confirm) -> None:
+        """A home's word that copies arrived: the entry's custody of them ends."""
+        durable = Confirmed(confirm.home, confirm.incarnation, confirm.durable)
+        if confirm.durable:
+            self.out.record(durable)
+        if confirm.fast:
+            self.tables.custody.confirm(Confirmed(confirm.home, confirm.incarnation, confirm.fast), fast=True)
+        self.stirred = True
+
+    # Each step
+
+    def flush(self, now: int) -> None:
+        """Sends confirmations, and copies that have a way on."""
+        confirms, self._confirms = self._confirms, {}
+        for entry, (durable, fast) in confirms.items():
+            self.router.send((entry,), Confirm(self.tables.name, self.tables.incarnation, durable, fast))
+        if self.stirred or self.router.routes.changed:
+            self.stirred = self.router.routes.changed = False
+            for _, held, copies in self.tables.custody.waiting():
+                self._send(held, copies, now)
+
+    def _send(self, held: Held, copies: list[Copy], now: int) -> None:
+        """Sends an event's waiting copies, one message for each neighbour; what has no way on waits, and is sought."""
+        passed = {broker for broker, _ in held.trace}
+        groups: dict[tuple[str, str], list[Copy]] = {}
+        for copy in copies:
+            home = copy.target.home
+            neighbour = None
+            if len(held.trace) < limits.HOPS_MAX:
+                neighbour = self.router.routes.choose(home, avoid=passed, attempt=copy.attempt)
+            if neighbour is None:
+                self.router.seek(home, now)
+            elif self.tables.custody.has_room(neighbour):
+                groups.setdefault((neighbour, held.lost.get(home, "")), []).append(copy)
+        for (neighbour, _), theirs in groups.items():
+            trace = self.router.routes.extended(held.trace, neighbour)
+            self.router.tell(neighbour, self.tables.custody.copies_message(held, theirs, trace))
+            for copy in theirs:
+                self.tables.custody.sent(copy, neighbour, now)
+
+    def found(self, broker: str) -> None:
+        """A way to a broker was proved: copies that wait for it may take it, whatever they passed before."""
+        for held in self.tables.custody.held.values():
+            if broker in held.copies:
+                held.trace = ()
+        self.stirred = True
+
+    def tick(self, now: int) -> None:
+        """Sends again what was not answered in time; lets go what may be."""
+        custody = self.tables.custody
+        for copy in custody.overdue(now):
+            custody.retry(copy)
+        for key, held in list(custody.held.items()):
+            if custody.is_entry(key):
+                self._expire(key, held, now)
+            elif now - held.since > limits.TRANSIT_KEEP_US:
+                self._release(key, tuple(held.copies))
+        self.stirred = True
+
+    def _expire(self, key: Key, held: Held, now: int) -> None:
+        """An event whose time is over is still a link of its chain, without its content."""
+        if 0 < held.publication.expires <= now and not key[4]:
+            for home in held.copies:
+                if home not in held.lost:
+                    self.out.record(Lost(key[2], key[3], home, "expired"))
+
+    def lost_link(self, neighbour: str) -> None:
+        """A neighbour is unreachable: what it did not take goes another way now."""
+        self.tables.custody.without(neighbour)
+        self.stirred = True
+
+
+def _narrowed(copies: Copies, targets: tuple[Target, ...]) -> Copies:
+    return Copies(copies.entered, copies.publication, targets, copies.trace, copies.attempt, copies.lost)

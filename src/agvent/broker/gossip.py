@@ -1,0 +1,120 @@
+"""What brokers tell each other of themselves: advertisements by flooding, subscriptions by Deltas.
+
+Own changes are flooded when they are on disk, or a restart could give their version to another change. What comes from
+others is passed on at once: its owner answers for it.
+"""
+
+from __future__ import annotations
+
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import Owned
+from agvent.broker.router import Router
+from agvent.broker.streams import Streams
+from agvent.broker.tables import Tables
+from agvent.wire.messages import Adverts, Answer, Applied, Delta, Entry, Hello, Seek, Trace
+
+
+class Gossip:
+    """The advertisement table kept the same everywhere, and each home's stream brought to the entries."""
+
+    def __init__(self, tables: Tables, streams: Streams, router: Router, out: Outbox) -> None:
+        self.tables, self.streams, self.router, self.out = tables, streams, router, out
+        self.greeted: dict[str, None] = {}  # neighbours whose Hello was answered: they get every change from then on
+        self.gone_types: list[str] = []  # types whose last publisher went, until the clients are told
+
+    # Advertisements
+
+    def hello(self) -> Hello:
+        return Hello(self.tables.name, self.tables.incarnation, self.tables.advertisements.known())
+
+    def greet(self, hello: Hello) -> None:
+        """Sends a neighbour what it lacks, and from now on every change."""
+        neighbour = hello.broker
+
+        def answer() -> None:
+            if neighbour not in self.router.links:
+                return
+            self.greeted[neighbour] = None
+            for adverts in self.tables.advertisements.missing(hello.known):
+                self._tell(neighbour, adverts, self._claim(adverts.owner))
+
+        self.out.when_synced(answer)
+
+    def _claim(self, owner: str) -> Trace:
+        """The trace of something told from memory: this broker knows a way to the owner, at this cost."""
+        cost = self.router.routes.cost(owner)
+        return () if cost is None else ((owner, cost),)
+
+    def _tell(self, neighbour: str, adverts: Adverts, trace: Trace) -> None:
+        onward = Adverts(
+            adverts.owner,
+            adverts.incarnation,
+            adverts.since,
+            adverts.version,
+            adverts.entries,
+            self.router.routes.extended(trace, neighbour),
+            adverts.gone,
+        )
+        self.router.tell(neighbour, onward)
+
+    def adverts(self, adverts: Adverts, neighbour: str) -> None:
+        """An owner's changes from a neighbour: applied and passed on if they are news; a lesson in routing anyway."""
+        self.router.routes.learn(adverts.trace)
+        if adverts.owner == self.tables.name or not self.tables.advertisements.is_news(adverts):
+            return
+        self._own(
+            Owned(adverts.owner, adverts.incarnation, adverts.version, adverts.entries, adverts.gone),
+        )
+        passed = {broker for broker, _ in adverts.trace}
+        for other in self.greeted:
+            if other != neighbour and other not in passed:
+                self._tell(other, adverts, adverts.trace)
+
+    def _own(self, record: Owned) -> None:
+        before = {v.subscription.type for v in self.tables.homes.current.values() if v.subscription.type is not None}
+        published = [type for type in sorted(before) if self.tables.advertisements.is_published(type)]
+        self.out.record(record)
+        self.gone_types += [type for type in published if not self.tables.advertisements.is_published(type)]
+        self.streams.considered(record.owner)
+
+    def change(self, entry: Entry | None, *, owner: str = "", gone: bool = False) -> int:
+        """A change of this broker's own advertisements, or its word that another is gone; gives the new version."""
+        table = self.tables.advertisements
+        owner = owner or self.tables.name
+        incarnation, version = table.known_of(owner)
+        if owner != self.tables.name:
+            incarnation, version = incarnation + 1, 0  # later than anything the broker itself can have said
+        entries = () if entry is None else (entry,)
+        incarnation = incarnation or self.tables.incarnation
+        self._own(Owned(owner, incarnation, version + 1, entries, gone))
+        adverts = Adverts(owner, incarnation, version, version + 1, entries, (), gone)
+
+        def flood() -> None:
+            for neighbour in self.greeted:
+                self._tell(neighbour, adverts, ())
+
+        self.out.when_synced(flood)
+        return version + 1
+
+    # Subscriptions
+
+    def delta(self, delta: Delta) -> None:
+        """A home's Delta: applied if it continues what was; answered with what is here, when that is on disk."""
+        heard = self.tables.interests.heard(delta)
+        if heard is not None:
+            self.out.record(heard)
+        home = self.tables.interests.homes.get(delta.home)
+        same = home is not None and home.incarnation == delta.incarnation
+        applied = Applied(
+            entry=self.tables.name,
+            incarnation=self.tables.incarnation,
+            number=home.number if home is not None and same else 0,
+            position=home.position if home is not None and same else 0,
+            epoch=self.tables.interests.epoch,
+            settled=self.tables.custody.settled(delta.home, home.position) if home is not None and same else 0,
+        )
+        self.out.when_synced(lambda: self.router.send((delta.home,), applied))
+
+    def seek(self, seek: Seek) -> None:
+        """Somebody has copies for this broker and no way to it: the answer makes one."""
+        self.router.send((seek.broker,), Answer(self.tables.name, self.tables.incarnation))

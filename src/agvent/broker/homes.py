@@ -1,0 +1,107 @@
+"""This broker as a home: the subscriptions of its own clients, as one ordered stream of changes.
+
+Each change has a position: a version opens at one and closes at another. A copy carries the position that its entry had
+applied, and goes to the versions that were open at it. A version that was replaced is kept until no copy from before
+can come any more (Settled); one that was unsubscribed is owed nothing.
+
+A subscription's key is its client and its id, so that two clients may choose the same id.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.records import Closed, Opened, Settled
+from agvent.event import Event
+from agvent.filters.evaluate import Behaviours, evaluate
+from agvent.filters.languages import parse
+from agvent.filters.subscription import Subscription
+from agvent.filters.tree import Condition
+from agvent.matching.subscriptions import Subscriptions
+from agvent.wire.messages import Interest
+
+
+def key_of(client: str, id: str) -> str:
+    """The key of a client's subscription; a client's name has no slash."""
+    return f"{client}/{id}"
+
+
+class Version(msgspec.Struct):
+    """One version of a subscription; `subscription.id` is its key. Open while `closed` is 0."""
+
+    client: str
+    number: int
+    subscription: Subscription
+    condition: Condition
+    opened: int
+    closed: int = 0
+
+
+class HomeSubscriptions:
+    """`position` only grows, by one with each change."""
+
+    def __init__(self) -> None:
+        self.position = 0
+        self.current: dict[str, Version] = {}
+        self.replaced: list[Version] = []  # closed and still owed, in the order of `closed`
+        self._index = Subscriptions()  # exactly the subscriptions of `current`
+
+    def opened(self, record: Opened) -> None:
+        assert record.position == self.position + 1
+        self.position = record.position
+        subscription = record.interest.subscription
+        self.current[subscription.id] = Version(
+            record.client, record.interest.version, subscription, subscription.condition(), record.position
+        )
+        self._index.add(subscription)
+
+    def closed(self, record: Closed) -> None:
+        assert record.position == self.position + 1
+        self.position = record.position
+        version = self.current.pop(record.key)
+        self._index.remove(record.key)
+        version.closed = record.position
+        if record.replaced:
+            self.replaced.append(version)
+        else:
+            self.replaced = [one for one in self.replaced if one.subscription.id != record.key]
+
+    def settled(self, record: Settled) -> None:
+        self.replaced = [one for one in self.replaced if one.closed > record.position]
+
+    def is_crowded(self, key: str) -> bool:
+        """Has the subscription as many replaced versions as may be owed at once?"""
+        return sum(one.subscription.id == key for one in self.replaced) >= limits.REPLACED_VERSIONS_MAX
+
+    def interest(self, key: str) -> Interest:
+        version = self.current[key]
+        return Interest(version.number, version.subscription)
+
+    def of_client(self, client: str) -> list[Version]:
+        return [version for version in self.current.values() if version.client == client]
+
+    def match(self, event: Event, position: int, behaviours: Behaviours | None = None) -> list[Version]:
+        """The versions open at a position that the event matches, in order of their keys."""
+        found = [self.current[key] for key in self._index.match(event, behaviours)]
+        found = [version for version in found if version.opened <= position]
+        for version in self.replaced:
+            if version.opened <= position < version.closed and evaluate(version.condition, event, behaviours):
+                found.append(version)
+        return sorted(found, key=lambda version: version.subscription.id)
+
+    def check(self) -> None:
+        assert len(self._index) == len(self.current)
+        for version in self.replaced:
+            assert 0 < version.opened < version.closed <= self.position
+
+
+def admits(to: Condition | None, destinations: tuple[str, ...], version: Version) -> bool:
+    """Publisher-side filtering: does the publisher want this subscriber? (ABDES §3: double side filtering.)"""
+    if destinations and version.client not in destinations:
+        return False
+    return to is None or evaluate(to, version.subscription.context or {}) is True
+
+
+def parsed_to(text: str) -> Condition | None:
+    return parse(text) if text else None

@@ -1,0 +1,121 @@
+"""This broker as an entry: what the other homes want of the events that enter here.
+
+The epoch counts the changes applied, those of this broker's own clients included. An event takes the epoch when it is
+accepted; with the journal's Heard, Opened and Closed that says for ever which versions were in force for it.
+
+Matching decides homes only, never single subscribers: the index has one destination for each home, and skips a home's
+other subscriptions once one matched (Narada §7).
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent.broker.records import Heard
+from agvent.event import Event
+from agvent.filters.evaluate import Behaviours
+from agvent.matching.subscriptions import Subscriptions
+from agvent.wire.messages import Delta
+
+
+class Home(msgspec.Struct):
+    """What one home said last. Within an incarnation `number` and `position` only grow."""
+
+    ordinal: int  # its destination in the index
+    incarnation: int = 0
+    number: int = 0
+    position: int = 0
+    considered: int = 0  # the version of this broker's advertisements it has answered
+    roots: dict[str, int] = {}
+
+
+class Interests:
+    """`epoch` only grows."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.epoch = 0
+        self.homes: dict[str, Home] = {}
+        self._ordinals: list[str] = []
+        self._index = Subscriptions()  # every root of every home, under home/key
+
+    def heard(self, delta: Delta) -> Heard | None:
+        """The change a Delta makes here; None if it was applied before, or does not continue what was."""
+        home = self.homes.get(delta.home)
+        had = home.number if home is not None and home.incarnation == delta.incarnation else 0
+        if home is not None and delta.incarnation < home.incarnation:
+            return None
+        if delta.number <= had or delta.previous not in (0, had):
+            return None
+        considered = [one.version for one in delta.considered if one.entry == self.name]
+        return Heard(
+            home=delta.home,
+            incarnation=delta.incarnation,
+            number=delta.number,
+            position=delta.position,
+            considered=considered[0],
+            whole=delta.previous == 0,
+            roots=delta.roots,
+            ended=delta.ended,
+            epoch=self.epoch + 1,
+        )
+
+    def apply(self, record: Heard) -> None:
+        home = self._home(record.home)
+        if record.whole or home.incarnation != record.incarnation:
+            self._end(record.home, list(home.roots))
+        self._end(record.home, record.ended)
+        for root in record.roots:
+            key = root.subscription.id
+            filed = msgspec.structs.replace(root.subscription, id=f"{record.home}/{key}")
+            if key in home.roots:
+                self._index.replace(filed, destination=home.ordinal)
+            else:
+                self._index.add(filed, destination=home.ordinal)
+            home.roots[key] = root.version
+        home.incarnation, home.number, home.position = record.incarnation, record.number, record.position
+        home.considered = record.considered
+        assert record.epoch == self.epoch + 1
+        self.epoch = record.epoch
+
+    def _home(self, name: str) -> Home:
+        if name not in self.homes:
+            self.homes[name] = Home(len(self._ordinals), roots={})
+            self._ordinals.append(name)
+        return self.homes[name]
+
+    def _end(self, name: str, keys: list[str] | tuple[str, ...]) -> None:
+        roots = self.homes[name].roots
+        for key in keys:
+            if roots.pop(key, None) is not None:
+                self._index.remove(f"{name}/{key}")
+
+    def void(self, name: str, incarnation: int) -> None:
+        """A home lost its disk or left: what it wanted before is no more."""
+        home = self.homes.get(name)
+        if home is not None and home.incarnation < incarnation:
+            self._end(name, list(home.roots))
+            self.homes[name] = Home(home.ordinal, incarnation, roots={})
+            self.epoch += 1
+
+    def changed_here(self, epoch: int) -> None:
+        """A subscription of this broker's own clients opened or closed."""
+        assert epoch == self.epoch + 1
+        self.epoch = epoch
+
+    def wanting(self, event: Event, behaviours: Behaviours | None = None) -> list[str]:
+        """The homes that want the event, in the order they became known."""
+        if not len(self._index):
+            return []
+        words = self._index.destinations((event,), behaviours)[0].tolist()
+        return [
+            self._ordinals[64 * at + bit]
+            for at, word in enumerate(words)
+            if word
+            for bit in range(64)
+            if word >> bit & 1
+        ]
+
+    def check(self) -> None:
+        assert len(self._index) == sum(len(home.roots) for home in self.homes.values())
+        assert all(self._ordinals[home.ordinal] == name for name, home in self.homes.items())

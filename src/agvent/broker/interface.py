@@ -1,0 +1,83 @@
+"""What comes into a broker and what comes out of it. A link is named by the driver; it leads to a broker or a
+client."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent.broker.records import Record
+from agvent.wire.messages import AnyMessage
+
+# Inputs
+
+
+class Came(msgspec.Struct, frozen=True, gc=False):
+    """A message came over a link."""
+
+    link: str
+    message: AnyMessage
+
+
+class LinkUp(msgspec.Struct, frozen=True, gc=False):
+    """A link can be used; `to_broker` tells a neighbour's from a client's."""
+
+    link: str
+    to_broker: bool
+
+
+class LinkDown(msgspec.Struct, frozen=True, gc=False):
+    """Whatever was on its way over this link may be lost."""
+
+    link: str
+
+
+class Measured(msgspec.Struct, frozen=True, gc=False):
+    """What a link costs now: its round trip, and the messages that wait for it."""
+
+    link: str
+    rtt_us: int
+    queued: int
+
+
+class Synced(msgspec.Struct, frozen=True, gc=False):
+    """Every record up to this number is on disk."""
+
+    number: int
+
+
+class Tick(msgspec.Struct, frozen=True, gc=False):
+    """The time asked for with Wake has come."""
+
+
+class Forget(msgspec.Struct, frozen=True, gc=False):
+    """The operator's word that a broker never returns; its own name: this broker leaves for good."""
+
+    broker: str
+
+
+Input = Came | LinkUp | LinkDown | Measured | Synced | Tick | Forget
+
+# Effects
+
+
+class Send(msgspec.Struct, frozen=True, gc=False):
+    """Put a message on a link."""
+
+    link: str
+    message: AnyMessage
+
+
+class Append(msgspec.Struct, frozen=True, gc=False):
+    """Write records to the journal, sync, and say so with Synced: `number` is that of the last one."""
+
+    records: tuple[Record, ...]
+    number: int
+
+
+class Wake(msgspec.Struct, frozen=True, gc=False):
+    """Give a Tick at this time; a later Wake replaces an earlier one."""
+
+    at: int
+
+
+Effect = Send | Append | Wake

@@ -1,0 +1,148 @@
+"""The records of the journal: each is one change of the durable tables, complete in itself.
+
+They are also what the event log is written from: an Accepted is an event, Opened and Closed are changes of a home's
+stream, Heard is an epoch, Acknowledged a delivery, Noticed a gap.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent.wire.messages import Copies, Entered, Entry, Interest, Publication, Target
+
+
+class Record(msgspec.Struct, frozen=True, array_like=True, tag_field="$", gc=False):
+    """One change; its tag is its number in the journal and is never given to another."""
+
+
+class Booted(Record, frozen=True, tag=1):
+    """The broker started for the `boot`th time with this disk."""
+
+    boot: int
+
+
+class Owned(Record, frozen=True, tag=2):
+    """An owner's advertisements up to a version: all of them if the incarnation is a new one."""
+
+    owner: str
+    incarnation: int
+    version: int
+    entries: tuple[Entry, ...]
+    gone: bool
+
+
+class Opened(Record, frozen=True, tag=3):
+    """A version of a local subscription comes into force at this position."""
+
+    position: int
+    client: str
+    interest: Interest
+    epoch: int
+
+
+class Closed(Record, frozen=True, tag=4):
+    """The version of a local subscription ends at this position; `replaced` if another one opens in its place."""
+
+    position: int
+    key: str
+    replaced: bool
+    epoch: int
+
+
+class Settled(Record, frozen=True, tag=5):
+    """No copy can come any more from before this position: versions that ended before it are let go."""
+
+    position: int
+
+
+class Heard(Record, frozen=True, tag=6):
+    """Another home's stream applied up to a number, which made this epoch. `whole`: it replaces what there was."""
+
+    home: str
+    incarnation: int
+    number: int
+    position: int
+    considered: int
+    whole: bool
+    roots: tuple[Interest, ...]
+    ended: tuple[str, ...]
+    epoch: int
+
+
+class Accepted(Record, frozen=True, tag=7):
+    """An event entered here, for these homes."""
+
+    entered: Entered
+    publication: Publication
+    targets: tuple[Target, ...]
+    at: int
+
+
+class Kept(Record, frozen=True, tag=8):
+    """Copies that this broker took over from another."""
+
+    copies: Copies
+
+
+class Released(Record, frozen=True, tag=9):
+    """This broker no longer answers for the copies of an event to these homes."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    homes: tuple[str, ...]
+
+
+class Confirmed(Record, frozen=True, tag=10):
+    """A home has, of each publisher, everything up to this sequence."""
+
+    home: str
+    incarnation: int
+    sequences: dict[str, int]
+
+
+class Arrived(Record, frozen=True, tag=11):
+    """A copy reached its home, in its turn: for each client the subscriptions it goes to, as (key, version)."""
+
+    entered: Entered
+    publication: Publication
+    lost: str
+    deliveries: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+
+
+class Joined(Record, frozen=True, tag=12):
+    """A client is attached here for the first time."""
+
+    client: str
+
+
+class Acknowledged(Record, frozen=True, tag=13):
+    """A client has every delivery up to this number."""
+
+    client: str
+    number: int
+    at: int
+
+
+class Noticed(Record, frozen=True, tag=14):
+    """Deliveries up to this number were let go: the client gets a gap notice in their place."""
+
+    client: str
+    number: int
+    reason: str
+
+
+class Lost(Record, frozen=True, tag=15):
+    """The entry let an event go for this home: a copy without its event keeps the chain."""
+
+    publisher: str
+    sequence: int
+    home: str
+    reason: str
+
+
+AnyRecord = (
+    Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
+    | Acknowledged | Noticed | Lost
+)  # fmt: skip

@@ -1,0 +1,199 @@
+"""A home's stream of subscription changes, to each entry broker that its subscriptions concern.
+
+One Delta at a time is on its way to an entry; what changes meanwhile is in the next one. A Delta is the difference
+between the roots the entry has and those it should have, so it is right whatever happened in between, and a repeat is
+recognised by its number. Entries that need the same Delta get one message.
+
+A number is the broker's boot in the upper half and a count below, so it grows across restarts. After a restart nothing
+is known of what the entries have, and each gets everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.advertisements import Advertisements
+from agvent.broker.covering import Covering
+from agvent.broker.homes import HomeSubscriptions
+from agvent.wire.messages import Applied, Considered, Delta
+
+BOOT_SHIFT = 32
+
+
+class Stream(msgspec.Struct):
+    """What one entry has. While `sent` is on its way, `held` is what the entry will have when it arrives."""
+
+    incarnation: int
+    number: int = 0  # the last Delta it acknowledged; 0: unknown what it has
+    position: int = 0  # what it has applied, as it said
+    considered: int = 0  # the version of its advertisements that `number` answered
+    epoch: int = 0
+    settled: int = 0
+    held: dict[str, int] = {}  # key -> version of the roots it has
+    dirty: dict[str, None] = {}  # keys that may differ from `held`
+    wanted: int = 0  # the position it should have: that of the last change that concerns it
+    sent: Delta | None = None
+    due: int = 0
+    wait_us: int = limits.ANSWER_WAIT_US
+    asked: bool = False  # a Delta is sent though nothing changed, to hear what is settled
+
+
+class Streams:
+    """The streams to all entries. `send` gives a Delta to the router for its targets."""
+
+    def __init__(self, name: str, incarnation: int, homes: HomeSubscriptions, table: Advertisements) -> None:
+        self.name, self.incarnation = name, incarnation
+        self.boot = 0
+        self.count = 0
+        self.covering = Covering()
+        self.streams: dict[str, Stream] = {}
+        self._homes, self._table = homes, table
+
+    def restart(self, boot: int) -> None:
+        """Roots are found anew, and everybody is told everything."""
+        self.boot = boot
+        for key, version in self._homes.current.items():
+            self.covering.add(key, version.subscription.type, version.condition)
+        for owner in self._table.owners():
+            self.considered(owner)
+
+    def considered(self, owner: str) -> None:
+        """An owner's advertisements changed: it is owed an answer, with what overlaps now."""
+        if owner == self.name:
+            return
+        incarnation = self._table.incarnation(owner)
+        stream = self.streams.get(owner)
+        if owner not in self._table:
+            self.streams.pop(owner, None)
+            return
+        if stream is None or stream.incarnation != incarnation:
+            stream = self.streams[owner] = Stream(incarnation, held={}, dirty={})
+        stream.dirty.update(dict.fromkeys(self.covering.roots()))
+        stream.dirty.update(dict.fromkeys(stream.held))
+
+    def opened(self, key: str) -> None:
+        version = self._homes.current[key]
+        type = version.subscription.type
+        self._touch(self.covering.add(key, type, version.condition), type)
+
+    def closed(self, key: str, type: str | None) -> None:
+        self._touch(self.covering.remove(key), type)
+
+    def _touch(self, changed: Iterable[str], type: str | None) -> None:
+        """The roots that changed, and the position, concern the entries whose advertisements overlap."""
+        ordered = dict.fromkeys(sorted(changed))
+        for owner, stream in self.streams.items():
+            if self._table.overlaps(owner, type):
+                stream.dirty.update(ordered)
+                stream.wanted = self._homes.position
+
+    def flush(self, now: int, send: Callable[[tuple[str, ...], Delta], None]) -> None:
+        """Sends each entry the Delta it lacks, and repeats those that were not answered in time."""
+        groups: dict[tuple[object, ...], list[str]] = {}
+        for owner, stream in self.streams.items():
+            if stream.sent is not None:
+                if now >= stream.due:
+                    stream.wait_us = min(2 * stream.wait_us, limits.ANSWER_WAIT_MAX_US)
+                    stream.due = now + stream.wait_us
+                    send((owner,), stream.sent)
+            elif self._is_behind(owner, stream):
+                groups.setdefault(self._difference(owner, stream), []).append(owner)
+        for (previous, roots, ended), owners in groups.items():
+            self._start(now, owners, previous, roots, ended, send)  # type: ignore[arg-type]
+
+    def _is_behind(self, owner: str, stream: Stream) -> bool:
+        if stream.number == 0 and self._homes.position == 0 and self._table.is_silent(owner):
+            return False  # there is nothing to say, and nothing was ever said
+        return (
+            stream.number == 0
+            or stream.asked
+            or bool(stream.dirty)
+            or stream.position < stream.wanted
+            or stream.considered < self._table.version(owner)
+        )
+
+    def _difference(self, owner: str, stream: Stream) -> tuple[int, tuple[tuple[str, int], ...], tuple[str, ...]]:
+        """What the entry lacks and has too much; as keys and versions, so that equal ones are found."""
+        keys: Iterable[str] = stream.dirty
+        if stream.number == 0:
+            stream.held.clear()
+            keys = self.covering.roots()
+        roots, ended = [], []
+        for key in keys:
+            version = self._homes.current.get(key)
+            wanted = self.covering.is_root(key) and self._table.overlaps(owner, version.subscription.type)  # type: ignore[union-attr]
+            if wanted and stream.held.get(key) != version.number:  # type: ignore[union-attr]
+                roots.append((key, version.number))  # type: ignore[union-attr]
+            elif not wanted and key in stream.held:
+                ended.append(key)
+        stream.dirty.clear()
+        return stream.number, tuple(roots), tuple(ended)
+
+    def _start(
+        self,
+        now: int,
+        owners: list[str],
+        previous: int,
+        roots: tuple[tuple[str, int], ...],
+        ended: tuple[str, ...],
+        send: Callable[[tuple[str, ...], Delta], None],
+    ) -> None:
+        self.count += 1
+        delta = Delta(
+            home=self.name,
+            incarnation=self.incarnation,
+            previous=previous,
+            number=(self.boot << BOOT_SHIFT) + self.count,
+            position=self._homes.position,
+            considered=tuple(Considered(owner, *self._table.known_of(owner)) for owner in owners),
+            roots=tuple(self._homes.interest(key) for key, _ in roots),
+            ended=ended,
+        )
+        for owner in owners:
+            stream = self.streams[owner]
+            stream.sent, stream.asked, stream.wait_us = delta, False, limits.ANSWER_WAIT_US
+            stream.due = now + stream.wait_us
+            stream.held.update(roots)
+            for key in ended:
+                del stream.held[key]
+        send(tuple(owners), delta)
+
+    def answered(self, applied: Applied) -> bool:
+        """An entry's answer; True if it moved the stream on."""
+        stream = self.streams.get(applied.entry)
+        if stream is None or stream.incarnation != applied.incarnation or stream.sent is None:
+            return False
+        if applied.number != stream.sent.number:
+            if stream.sent.previous not in (0, applied.number):  # it does not have what this builds on: say everything
+                stream.number, stream.sent = 0, None
+            return False
+        said = [one.version for one in stream.sent.considered if one.entry == applied.entry]
+        stream.number, stream.position, stream.considered = applied.number, applied.position, said[0]
+        stream.epoch, stream.settled, stream.sent = applied.epoch, applied.settled, None
+        return True
+
+    def entries_of(self, type: str | None) -> list[str]:
+        """The entries whose advertisements overlap a subscription of this type."""
+        return [owner for owner in self.streams if self._table.overlaps(owner, type)]
+
+    def settled(self) -> int:
+        """The position before which no copy can come any more."""
+        return min((stream.settled for stream in self.streams.values()), default=self._homes.position)
+
+    def ask_settled(self) -> None:
+        """Asks the entries that may still have copies from before a replacement: a Delta that changes nothing."""
+        first = self._homes.replaced[0].closed
+        for stream in self.streams.values():
+            stream.asked = stream.sent is None and stream.settled < first
+
+    def is_waiting(self) -> bool:
+        return any(stream.sent is not None for stream in self.streams.values())
+
+    def check(self) -> None:
+        self.covering.check()
+        for owner, stream in self.streams.items():
+            assert stream.position <= self._homes.position
+            assert owner in self._table

@@ -1,0 +1,103 @@
+"""The durable state of a broker: the tables, and how each record changes them.
+
+Applying the journal's records in order to empty tables gives the tables there were when the last one was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from agvent.broker.advertisements import Advertisements
+from agvent.broker.arrivals import Arrivals
+from agvent.broker.custody import Custody
+from agvent.broker.deliveries import Deliveries
+from agvent.broker.homes import HomeSubscriptions
+from agvent.broker.interests import Interests
+from agvent.broker.records import (
+    Accepted,
+    Acknowledged,
+    Arrived,
+    Booted,
+    Closed,
+    Confirmed,
+    Heard,
+    Joined,
+    Kept,
+    Lost,
+    Noticed,
+    Opened,
+    Owned,
+    Record,
+    Released,
+    Settled,
+)
+
+
+class Tables:
+    """One broker's tables."""
+
+    def __init__(self, name: str, incarnation: int) -> None:
+        self.name, self.incarnation = name, incarnation
+        self.boot = 0
+        self.advertisements = Advertisements()
+        self.homes = HomeSubscriptions()
+        self.interests = Interests(name)
+        self.custody = Custody(name, incarnation)
+        self.arrivals = Arrivals(name, incarnation)
+        self.deliveries = Deliveries()
+        self._apply: dict[type[Record], Callable[[Any], None]] = {
+            Booted: self._booted,
+            Owned: self._owned,
+            Opened: self._opened,
+            Closed: self._closed,
+            Settled: self.homes.settled,
+            Heard: self.interests.apply,
+            Accepted: self.custody.accept,
+            Kept: self._kept,
+            Released: self.custody.release,
+            Confirmed: self.custody.confirm,
+            Arrived: self._arrived,
+            Joined: self.deliveries.join,
+            Acknowledged: self.deliveries.acknowledge,
+            Noticed: self.deliveries.notice,
+            Lost: self.custody.lose,
+        }
+
+    def apply(self, record: Record) -> None:
+        self._apply[type(record)](record)
+
+    def _booted(self, record: Booted) -> None:
+        self.boot = record.boot
+        self.deliveries.booted(record)
+
+    def _owned(self, record: Owned) -> None:
+        before = self.advertisements.incarnation(record.owner)
+        self.advertisements.apply(record)
+        if before < record.incarnation or record.gone:
+            known = record.incarnation + record.gone
+            self.interests.void(record.owner, known)
+            self.custody.void(record.owner, known)
+            self.arrivals.void(record.owner, known)
+
+    def _opened(self, record: Opened) -> None:
+        self.homes.opened(record)
+        self.interests.changed_here(record.epoch)
+
+    def _closed(self, record: Closed) -> None:
+        self.homes.closed(record)
+        self.interests.changed_here(record.epoch)
+
+    def _kept(self, record: Kept) -> None:
+        self.custody.keep(record)
+        self.arrivals.keep(record)
+
+    def _arrived(self, record: Arrived) -> None:
+        self.arrivals.apply(record)
+        self.deliveries.arrive(record)
+
+    def check(self) -> None:
+        for table in (
+            self.advertisements, self.homes, self.interests, self.custody, self.arrivals, self.deliveries,
+        ):  # fmt: skip
+            table.check()

@@ -1,0 +1,204 @@
+"""A client's session with its home broker.
+
+The caller's methods queue messages, `receive` takes what the broker says and gives what the caller should know, and
+`take` gives what must be sent. The session outlives its links; what it keeps (the last delivery, what is unanswered)
+would have to be saved to outlive the process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agvent.event import Event
+from agvent.filters.subscription import Subscription
+from agvent.types import AgventType
+from agvent.wire.codec import encode_event
+from agvent.wire.messages import (
+    Advertise,
+    Advertised,
+    AnyMessage,
+    Attach,
+    Attached,
+    Deliver,
+    Done,
+    Gap,
+    GetAdvertisements,
+    Publication,
+    Publish,
+    Published,
+    Received,
+    Refused,
+    Subscribe,
+    Subscribed,
+    Unadvertise,
+    Unsubscribe,
+)
+
+Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements
+
+
+class Session:
+    """One client. Sequences, versions and requests only grow."""
+
+    def __init__(self, client: str) -> None:
+        self.client = client
+        self.incarnation = 0
+        self.received = [0, 0]  # the last deliveries the caller was given: of durable events, of fast ones
+        self.attached = False
+        self.credit = 0
+        self.requests: dict[int, Request] = {}  # unanswered, oldest first
+        self.unacknowledged: dict[tuple[bool, int], Publication] = {}  # in order of sequence for each kind
+        self.types: dict[str, AgventType] = {}
+        self.subscriptions: dict[str, Subscribe] = {}
+        self._sequences = [0, 0]  # durable, fast
+        self._request = 0
+        self._version = 0
+        self._sent: set[tuple[bool, int]] = set()  # publications that went out on this link
+        self._out: list[AnyMessage] = []
+
+    # What the caller asks
+
+    def advertise(self, type: AgventType) -> int:
+        """Says that this client will publish events of a type."""
+        self._supersede(type.name, Advertise, Unadvertise)
+        self.types[type.name] = type
+        return self._ask(Advertise(self._next_request(), type))
+
+    def unadvertise(self, type: str) -> int:
+        self._supersede(type, Advertise, Unadvertise)
+        self.types.pop(type, None)
+        return self._ask(Unadvertise(self._next_request(), type))
+
+    def get_advertisements(self, type: str = "") -> int:
+        return self._ask(GetAdvertisements(self._next_request(), type))
+
+    def subscribe(self, subscription: Subscription) -> int:
+        """Opens a subscription, or gives one another filter or context."""
+        self._supersede(subscription.id, Subscribe, Unsubscribe)
+        self._version += 1
+        message = Subscribe(self._next_request(), self._version, subscription)
+        self.subscriptions[subscription.id] = message
+        return self._ask(message)
+
+    def unsubscribe(self, id: str) -> int:
+        self._supersede(id, Subscribe, Unsubscribe)
+        self.subscriptions.pop(id, None)
+        return self._ask(Unsubscribe(self._next_request(), id))
+
+    def publish(
+        self, event: Event, *, to: str = "", destinations: tuple[str, ...] = (), expires: int = 0, fast: bool = False
+    ) -> int:
+        """Publishes an event and gives its sequence; it goes out when the broker's credit allows."""
+        self._sequences[fast] += 1
+        sequence = self._sequences[fast]
+        publication = Publication(self.client, sequence, encode_event(event), to, destinations, expires, fast)
+        self.unacknowledged[fast, sequence] = publication
+        return sequence
+
+    def _next_request(self) -> int:
+        self._request += 1
+        return self._request
+
+    def _supersede(self, name: str, *kinds: type[Request]) -> None:
+        """An unanswered request about the same thing is not said again: it would undo what is asked now."""
+        for number, request in list(self.requests.items()):
+            if isinstance(request, kinds) and _subject(request) == name:
+                del self.requests[number]
+
+    def _ask(self, request: Request) -> int:
+        self.requests[request.request] = request
+        if self.attached:
+            self._out.append(request)
+        return request.request
+
+    # The link
+
+    def link_up(self) -> None:
+        first = [
+            min((s for f, s in self.unacknowledged if f == fast), default=self._sequences[fast] + 1) for fast in (0, 1)
+        ]
+        self._out = [Attach(self.client, self.incarnation, *self.received, *first)]
+
+    def link_down(self) -> None:
+        self.attached = False
+        self._out.clear()
+
+    def take(self) -> list[AnyMessage]:
+        """The messages to send now."""
+        if self.attached:
+            self._out.extend(Publish(publication) for publication in self._sendable())
+        out, self._out = self._out, []
+        return out
+
+    def _sendable(self) -> Iterator[Publication]:
+        for key, publication in self.unacknowledged.items():
+            if len(self._sent) >= self.credit:
+                return
+            if key not in self._sent:
+                self._sent.add(key)
+                yield publication
+
+    def receive(self, message: AnyMessage) -> list[AnyMessage]:
+        """What the caller should know of a message: nothing of a repeat."""
+        if isinstance(message, (Deliver, Gap)):
+            return self._delivered(message)
+        if isinstance(message, Published):
+            return self._published(message)
+        if isinstance(message, Attached):
+            return self._attached(message)
+        if isinstance(message, Refused) and message.sequence:
+            return [message]
+        request = getattr(message, "request", 0)
+        if isinstance(message, (Advertised, Subscribed)) and message.pending:
+            return [message] if request in self.requests else []
+        if isinstance(message, (Advertised, Subscribed, Done, Refused)) or request:
+            return [message] if self.requests.pop(request, None) is not None else []
+        return [message]
+
+    def _delivered(self, message: Deliver | Gap) -> list[AnyMessage]:
+        fast = isinstance(message, Deliver) and message.fast
+        if message.number <= self.received[fast]:
+            return []
+        self.received[fast] = message.number
+        self._out = [one for one in self._out if not isinstance(one, Received)]
+        self._out.append(Received(*self.received))
+        return [message]
+
+    def _published(self, message: Published) -> list[AnyMessage]:
+        self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
+        done = [key for key in self.unacknowledged if key[0] == message.fast and key[1] <= message.sequence]
+        for key in done:
+            del self.unacknowledged[key]
+            self._sent.discard(key)
+        return [message] if done else []
+
+    def _attached(self, message: Attached) -> list[AnyMessage]:
+        """Says again what was not answered; to a broker that lost its disk, everything that is to hold."""
+        self.attached, self.credit = True, message.credit
+        self._sent.clear()
+        lost = self.incarnation not in (0, message.incarnation)
+        self.incarnation = message.incarnation
+        if lost:
+            self.received = [0, 0]
+            for type in self.types.values():
+                self._again(Advertise(self._next_request(), type))
+            for subscribe in list(self.subscriptions.values()):
+                self._again(Subscribe(self._next_request(), subscribe.version, subscribe.subscription))
+        self._out.extend(self.requests.values())
+        notice = Gap(0, "", 0, 0, "lost_disk", tuple(self.subscriptions))
+        return [message, notice] if lost and self.subscriptions else [message]
+
+    def _again(self, request: Request) -> None:
+        """A standing request in place of an unanswered one of the same purpose."""
+        self.requests[request.request] = request
+
+
+def _subject(request: Request) -> str:
+    """The id or the type that a request is about."""
+    match request:
+        case Subscribe(_, _, subscription):
+            return subscription.id
+        case Unsubscribe(_, name) | Unadvertise(_, name) | GetAdvertisements(_, name):
+            return name
+        case Advertise(_, type):
+            return type.name

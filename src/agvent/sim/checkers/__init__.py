@@ -1,0 +1,32 @@
+"""The properties a run is judged by, a file each. A checker gives one sentence for each violation it finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from agvent.sim.checkers.convergence import unconverged
+from agvent.sim.checkers.custody import undrained
+from agvent.sim.checkers.duplicated import duplicated
+from agvent.sim.checkers.lost import lost
+from agvent.sim.checkers.memory import unbounded
+from agvent.sim.checkers.order import out_of_order
+from agvent.sim.checkers.traffic import wasted
+from agvent.sim.checkers.unconfirmed import unconfirmed
+from agvent.sim.checkers.unexpected import unexpected
+from agvent.sim.ledger import Ledger
+from agvent.sim.world import World
+
+Checker = Callable[[World, Ledger], list[str]]
+
+CHECKERS: Final[dict[str, Checker]] = {
+    "lost": lost,
+    "duplicated": duplicated,
+    "unexpected": unexpected,
+    "order": out_of_order,
+    "unconfirmed": unconfirmed,
+    "convergence": unconverged,
+    "custody": undrained,
+    "memory": unbounded,
+    "traffic": wasted,
+}

@@ -1,0 +1,25 @@
+"""In the end nobody answers for anything any more: no copy in custody, none held back, no delivery unacknowledged."""
+
+from __future__ import annotations
+
+from agvent.sim.ledger import Ledger
+from agvent.sim.world import World
+
+
+def undrained(world: World, ledger: Ledger) -> list[str]:
+    found = []
+    for node in world.brokers.values():
+        tables = node.broker.tables
+        if node.alive and tables.custody.held:
+            found.append(f"{node.name} holds {sorted(tables.custody.held)}")
+        if node.alive and tables.arrivals.early:
+            found.append(f"{node.name} keeps back {sorted(tables.arrivals.early)}")
+        queued = {
+            name: list(client.durable.waiting)
+            for name, client in tables.deliveries.clients.items()
+            if client.durable.waiting
+        }
+        if node.alive and queued:
+            found.append(f"{node.name} has undelivered {queued}")
+    waiting = {name: sorted(c.session.unacknowledged) for name, c in world.clients.items() if c.session.unacknowledged}
+    return found + [f"{name} waits for the acknowledgement of {which}" for name, which in waiting.items()]

@@ -1,0 +1,135 @@
+"""What goes wrong in a run. Each fault happens at a moment of the chaos phase and is mended some time later.
+
+A mix is the list of faults a run may have. After the chaos phase everything is mended, and nothing more goes wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Final
+
+from agvent.sim.network import GOOD, Conditions
+from agvent.sim.world import World
+
+MIXES: Final[dict[str, tuple[str, ...]]] = {
+    "none": (),
+    "links": ("cut", "cut", "one_way", "lossy", "slow"),
+    "crashes": ("crash", "crash", "pause"),
+    "partitions": ("partition", "cut", "lossy"),
+    "all": ("cut", "one_way", "lossy", "slow", "crash", "crash", "pause", "partition"),
+    "disks": ("crash", "lose_disk", "cut"),
+}
+
+
+class Faults:
+    """The faults of one run."""
+
+    def __init__(self, world: World, mix: str) -> None:
+        self.world, self.kinds = world, MIXES[mix]
+        self.random: Random = world.random
+
+    def schedule(self, count: int, duration_us: int) -> None:
+        for _ in range(count if self.kinds else 0):
+            self.world.at(
+                self.world.now + self.random.randrange(duration_us), self._strike, self.random.choice(self.kinds)
+            )
+
+    def _strike(self, kind: str) -> None:
+        strike: Callable[[int], str] = getattr(self, f"_{kind}")
+        lasts = self.random.randrange(200_000, 8_000_000)
+        detail = strike(lasts)
+        if detail:
+            self.world.fault(kind, f"{detail} for {lasts / 1e6:.1f} s")
+
+    def _later(self, lasts: int, mend: Callable[[], None]) -> None:
+        self.world.at(self.world.now + lasts, mend)
+
+    # Links
+
+    def _edge(self) -> tuple[str, str]:
+        return self.random.choice(self.world.edges)
+
+    def _cut(self, lasts: int) -> str:
+        a, b = self._edge()
+        self._set_cut([(a, b), (b, a)], lasts)
+        return f"{a} – {b}"
+
+    def _one_way(self, lasts: int) -> str:
+        a, b = self._edge()
+        self._set_cut([(a, b)], lasts)
+        return f"{a} → {b}"
+
+    def _partition(self, lasts: int) -> str:
+        names = list(self.world.brokers)
+        side = set(self.random.sample(names, max(1, len(names) // 2)))
+        across = [(a, b) for a, b in self.world.edges if (a in side) != (b in side)]
+        self._set_cut([*across, *((b, a) for a, b in across)], lasts)
+        return " ".join(sorted(side))
+
+    def _set_cut(self, paths: list[tuple[str, str]], lasts: int) -> None:
+        for path in paths:
+            self.world.network.paths[path].cut = True
+
+        def mend() -> None:
+            for path in paths:
+                self.world.network.paths[path].cut = False
+
+        self._later(lasts, mend)
+
+    def _lossy(self, lasts: int) -> str:
+        return self._worsen(
+            lasts, Conditions(loss=self.random.uniform(0.02, 0.3), doubling=0.1, lateness=0.2, flips=0.05)
+        )
+
+    def _slow(self, lasts: int) -> str:
+        return self._worsen(lasts, Conditions(delay_us=self.random.randrange(50_000, 400_000), bytes_per_s=20_000))
+
+    def _worsen(self, lasts: int, conditions: Conditions) -> str:
+        a, b = self._edge()
+        paths = [self.world.network.paths[a, b], self.world.network.paths[b, a]]
+        for path in paths:
+            path.conditions = conditions
+
+        def mend() -> None:
+            for path in paths:
+                path.conditions = GOOD
+
+        self._later(lasts, mend)
+        return f"{a} – {b}"
+
+    # Brokers
+
+    def _crash(self, lasts: int) -> str:
+        return self._stop(lasts, with_disk=True)
+
+    def _lose_disk(self, lasts: int) -> str:
+        return self._stop(lasts, with_disk=False)
+
+    def _stop(self, lasts: int, *, with_disk: bool) -> str:
+        node = self.world.brokers[self.random.choice(list(self.world.brokers))]
+        if not node.alive:
+            return ""
+        node.crash(with_disk=with_disk)
+        self._later(lasts, node.start)
+        return node.name
+
+    def _pause(self, lasts: int) -> str:
+        node = self.world.brokers[self.random.choice(list(self.world.brokers))]
+        if not node.alive or node.paused:
+            return ""
+        node.paused = True
+        self._later(lasts, node.resume)
+        return node.name
+
+    # The end of chaos
+
+    def mend_all(self) -> None:
+        """Every link good, every broker running."""
+        for path in self.world.network.paths.values():
+            path.cut, path.conditions = False, GOOD
+        for node in self.world.brokers.values():
+            if not node.alive:
+                node.start()
+            if node.paused:
+                node.resume()

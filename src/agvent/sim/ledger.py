@@ -1,0 +1,154 @@
+"""Who should have received what, from what came to be on disks: the audit of DESIGN's delivery contract, in small.
+
+Each broker's records are in the order of its journal. An Accepted stands after the changes that its epoch had applied,
+so walking the journal gives for each event the position of every home, and the homes' Opened and Closed give the
+versions that were open there. The filter's own evaluator decides the rest.
+
+A version is due what enters where its home had answered an advertisement that overlaps it. Before, it may receive an
+event (another subscription of its home, or a coverer, can have brought it), but cannot ask for it.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent.broker.records import Accepted, Closed, Heard, Opened, Owned
+from agvent.event import Event
+from agvent.filters.evaluate import evaluate
+from agvent.filters.languages import parse
+from agvent.filters.subscription import Subscription
+from agvent.filters.tree import Condition
+from agvent.sim.world import History
+from agvent.wire.codec import decode_event
+from agvent.wire.messages import Deliver, Entry, Gap
+
+EventKey = tuple[str, int]
+"""Publisher and sequence of a durable event."""
+
+Due = tuple[str, str, str, int]
+"""Client, subscription, publisher, sequence."""
+
+
+class Known(msgspec.Struct):
+    """A version of a subscription at its home."""
+
+    client: str
+    id: str
+    subscription: Subscription
+    condition: Condition
+    opened: int
+    closed: int = 0
+    ended: bool = False  # its subscription was unsubscribed, then or later
+
+
+class Heads(msgspec.Struct, frozen=True):
+    """How far an entry had applied a home's stream, and the types it had advertised when the home last answered."""
+
+    incarnation: int
+    position: int
+    reach: frozenset[str] | None  # None: all, at the home itself
+
+
+class AcceptedEvent(msgspec.Struct):
+    """An event, and for each home how far its entry had applied its stream."""
+
+    record: Accepted
+    event: Event
+    at: int
+    homes: dict[str, Heads]
+
+
+class Ledger:
+    """What a run's history says. `due` must have been received, `allowed` may have been."""
+
+    def __init__(self, history: History) -> None:
+        self.versions: dict[tuple[str, int], list[Known]] = {}
+        self.events: list[AcceptedEvent] = []
+        self.positions: dict[tuple[str, int], dict[int, dict[str, Heads]]] = {}  # entry -> epoch -> homes
+        self._read(history)
+        self.received = [
+            (told.client, id, told.message.publisher, told.message.sequence)
+            for told in history.told
+            if isinstance(told.message, Deliver) and not told.message.fast
+            for id in told.message.subscriptions
+        ]
+        self.gaps = [
+            (told.client, told.message)
+            for told in history.told
+            if isinstance(told.message, Gap) and told.message.publisher
+        ]
+        self.due: set[Due] = set()
+        self.allowed: set[Due] = set()
+        lost = set(history.lost_disks)
+        for accepted in self.events:
+            self._judge(accepted, lost)
+
+    def _read(self, history: History) -> None:
+        applied: dict[tuple[str, int], dict[str, Heads]] = {}
+        adverts: dict[tuple[str, int], list[Entry]] = {}
+        for on_disk in history.on_disk:
+            broker = (on_disk.broker, on_disk.incarnation)
+            here = applied.setdefault(broker, {})
+            record = on_disk.record
+            if isinstance(record, Opened):
+                subscription = record.interest.subscription
+                id = subscription.id.partition("/")[2]
+                known = Known(record.client, id, subscription, subscription.condition(), record.position)
+                self.versions.setdefault(broker, []).append(known)
+            elif isinstance(record, Closed):
+                self._close(broker, record)
+            if isinstance(record, (Opened, Closed)):
+                here[on_disk.broker] = Heads(on_disk.incarnation, record.position, None)
+                self.positions.setdefault(broker, {})[record.epoch] = dict(here)
+            elif isinstance(record, Heard):
+                reach = _reach(adverts.get(broker, []), record.considered)
+                here[record.home] = Heads(record.incarnation, record.position, reach)
+                self.positions.setdefault(broker, {})[record.epoch] = dict(here)
+            elif isinstance(record, Owned) and record.owner == on_disk.broker:
+                adverts.setdefault(broker, []).extend(record.entries)
+            elif isinstance(record, Accepted):
+                event = decode_event(record.publication.event)
+                self.events.append(AcceptedEvent(record, event, on_disk.at, dict(here)))
+
+    def _close(self, broker: tuple[str, int], record: Closed) -> None:
+        for known in self.versions[broker]:
+            if known.subscription.id == record.key:
+                known.closed = known.closed or record.position
+                known.ended = known.ended or not record.replaced
+
+    def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> None:
+        publication = accepted.record.publication
+        to = parse(publication.to) if publication.to else None
+        for home, heads in accepted.homes.items():
+            for known in self.versions.get((home, heads.incarnation), []):
+                if not known.opened <= heads.position or (known.closed and known.closed <= heads.position):
+                    continue
+                if publication.destinations and known.client not in publication.destinations:
+                    continue
+                if not evaluate(known.condition, accepted.event):
+                    continue
+                if to is not None and not evaluate(to, known.subscription.context or {}):
+                    continue
+                due = (known.client, known.id, publication.publisher, publication.sequence)
+                self.allowed.add(due)
+                entry = (accepted.record.entered.entry, accepted.record.entered.incarnation)
+                spared = known.ended or publication.expires or {entry, (home, heads.incarnation)} & lost
+                type = known.subscription.type
+                asked = type is None or heads.reach is None or type in heads.reach
+                if asked and not spared and not self._has_gap(due):
+                    self.due.add(due)
+
+    def _has_gap(self, due: Due) -> bool:
+        return any(
+            client == due[0]
+            and gap.publisher == due[2]
+            and gap.first <= due[3] <= gap.last
+            and due[1] in gap.subscriptions
+            for client, gap in self.gaps
+        )
+
+
+def _reach(entries: list[Entry], considered: int) -> frozenset[str]:
+    """The types that an entry's advertisements had, with their ancestors, at a version of them."""
+    latest = {(entry.publisher, entry.type.name): entry for entry in entries if entry.version <= considered}
+    return frozenset(name for e in latest.values() if e.live for name in (e.type.name, *e.type.ancestors))

@@ -1,0 +1,228 @@
+"""The machines of the world: a broker with its disk and link ends, a client with its session and one link end.
+
+A node is the driver of the pure parts, as `net/` is on sockets: it gives inputs, carries out effects, and asks for the
+time of the next deadline. `World` gives it the clock and the network.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from agvent.broker.broker import Broker
+from agvent.broker.interface import Append, Came, Input, LinkDown, LinkUp, Measured, Send, Synced, Tick
+from agvent.broker.records import Record
+from agvent.session.session import Session
+from agvent.sim.disk import Disk
+from agvent.wire.link import Change, LinkEnd
+from agvent.wire.messages import AnyMessage
+
+if TYPE_CHECKING:
+    from agvent.sim.world import World
+
+FSYNC_US = 1_000
+MEASURE_US = 1_000_000
+
+
+class Node:
+    """What broker and client nodes share: link ends, frames, deadlines, pauses."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world, self.name = world, name
+        self.ends: dict[str, LinkEnd] = {}
+        self.alive = True
+        self.paused = False
+        self.life = 0  # grows with each crash, so that what was scheduled before does nothing
+        self._backlog: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
+        self._poll_at = 0
+
+    def open(self, peer: str) -> None:
+        self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now)
+        self.pump()
+
+    def later(self, at: int, then: Callable[..., None], *args: Any) -> None:
+        """Schedules something that does not outlive a crash, and waits out a pause."""
+        self.world.at(at, self._if_alive, self.life, then, args)
+
+    def _if_alive(self, life: int, then: Callable[..., None], args: tuple[Any, ...]) -> None:
+        if self.alive and life == self.life:
+            if self.paused:
+                self._backlog.append((then, args))
+            else:
+                then(*args)
+
+    def resume(self) -> None:
+        self.paused = False
+        backlog, self._backlog = self._backlog, []
+        for then, args in backlog:
+            if self.alive:
+                then(*args)
+
+    def stop(self) -> None:
+        self.alive = self.paused = False
+        self.life += 1
+        self.ends.clear()
+        self._backlog.clear()
+        self._poll_at = 0
+
+    def frame(self, peer: str, data: bytes) -> None:
+        """A frame arrives."""
+        self.later(self.world.now, self._frame, peer, data)
+
+    def _frame(self, peer: str, data: bytes) -> None:
+        if peer in self.ends:
+            self.happened(peer, self.ends[peer].receive(data, self.world.now))
+            self.pump()
+
+    def pump(self) -> None:
+        """Sends what the ends have to send, and makes sure of the next deadline."""
+        now, world = self.world.now, self.world
+        deadline = 0
+        for peer, end in self.ends.items():
+            for data in end.frames(now):
+                world.transmit(self.name, peer, data)
+            due = end.deadline()
+            deadline = due if not deadline else min(deadline, due)
+        if deadline and (not self._poll_at or deadline < self._poll_at):
+            self._poll_at = max(deadline, now + 1)
+            self.later(self._poll_at, self._poll, self._poll_at)
+
+    def _poll(self, at: int) -> None:
+        if at != self._poll_at:
+            return
+        self._poll_at = 0
+        for peer in list(self.ends):
+            self.happened(peer, self.ends[peer].poll(self.world.now))
+        self.pump()
+
+    def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
+        raise NotImplementedError
+
+
+class BrokerNode(Node):
+    """A broker on its machine. `disk` survives `stop`; `incarnation` grows when it is replaced."""
+
+    def __init__(self, world: World, name: str, make: type[Broker] = Broker) -> None:
+        super().__init__(world, name)
+        self.disk = Disk()
+        self.incarnation = 1
+        self.make = make
+        self.steps = 0
+        self._appended: list[tuple[Record, ...]] = []  # not yet synced
+        self._numbers: list[int] = []
+        self._measured = 0
+        self.alive = False
+        self.start()
+
+    def start(self) -> None:
+        """Switches the machine on; on one that runs it does nothing."""
+        if self.alive:
+            return
+        self.alive = True
+        self._appended, self._numbers, self._measured = [], [], 0
+        self.broker = self.make(self.name, self.incarnation, self.disk.read(), now=self.world.now)
+        for peer in self.world.peers(self.name):
+            self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now)
+        self.do([])
+
+    def crash(self, *, with_disk: bool) -> None:
+        """The machine stops at once; unsynced writes may be lost, or the whole disk."""
+        self.stop()
+        kept = self.disk.crash(self.world.random)
+        if with_disk:
+            self.world.synced(self, [record for batch in self._appended for record in batch][:kept])
+        else:
+            self.world.history.lost_disks.append((self.name, self.incarnation))
+            self.disk = Disk()
+            self.incarnation += 1
+
+    def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
+        inputs: list[Input] = []
+        for one in what:
+            if one is Change.UP:
+                inputs.append(LinkUp(peer, self.world.is_broker(peer)))
+            elif one is Change.DOWN:
+                inputs.append(LinkDown(peer))
+            else:
+                inputs.append(Came(peer, one))
+        if inputs:
+            self.do(inputs)
+
+    def do(self, inputs: list[Input]) -> None:
+        """One step of the broker, and its effects."""
+        now = self.world.now
+        if now - self._measured >= MEASURE_US:
+            self._measured = now
+            inputs += [
+                Measured(peer, end.rtt_us, end.queued) for peer, end in self.ends.items() if end.up and end.rtt_us
+            ]
+        effects = self.broker.step(inputs, now)
+        self.steps += 1
+        self.world.stepped(self, inputs, effects)
+        for effect in effects:
+            if isinstance(effect, Send):
+                if effect.link in self.ends:
+                    self.ends[effect.link].send(effect.message)
+            elif isinstance(effect, Append):
+                self._append(effect)
+            else:
+                self.later(effect.at, self._tick)
+        self.pump()
+
+    def _tick(self) -> None:
+        self.do([Tick()])
+
+    def _append(self, effect: Append) -> None:
+        """Appends and syncs; what comes while a sync is under way is in the next one (group commit)."""
+        self.disk.append(effect.records)
+        self._appended.append(effect.records)
+        self._numbers.append(effect.number)
+        if len(self._appended) == 1:
+            self.later(self.world.now + FSYNC_US, self._synced, 1)
+
+    def _synced(self, batches: int) -> None:
+        records = [record for batch in self._appended[:batches] for record in batch]
+        number = self._numbers[batches - 1]
+        del self._appended[:batches], self._numbers[:batches]
+        self.disk.sync(len(records))
+        self.world.synced(self, records)
+        if self._appended:
+            self.later(self.world.now + FSYNC_US, self._synced, len(self._appended))
+        self.do([Synced(number)])
+
+
+class ClientNode(Node):
+    """A client on its machine. It keeps its session while its link is down."""
+
+    def __init__(self, world: World, name: str, home: str) -> None:
+        super().__init__(world, name)
+        self.home = home
+        self.session = Session(name)
+        self.open(home)
+
+    def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
+        for one in what:
+            if one is Change.UP:
+                self.session.link_up()
+            elif one is Change.DOWN:
+                self.session.link_down()
+            else:
+                for told in self.session.receive(one):
+                    self.world.told(self, told)
+        self.say()
+
+    def say(self) -> None:
+        """Sends what the session has to send."""
+        end = self.ends.get(self.home)
+        if end is not None and end.up:
+            for message in self.session.take():
+                end.send(message)
+        self.pump()
+
+    def leave(self) -> None:
+        """Closes the link for a while; the session is kept."""
+        self.ends.clear()
+        self.session.link_down()
+
+    def back(self) -> None:
+        self.open(self.home)

@@ -1,0 +1,90 @@
+"""A run as lines of fixed columns: when, who, what, and the particulars.
+
+0.004211  AS1   → AS2    Copies     p1:3 for AS3 AS12
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from agvent.broker.interface import Append, Effect, Input, LinkDown, LinkUp, Send
+from agvent.wire.messages import (
+    Adverts,
+    AnyMessage,
+    Applied,
+    Confirm,
+    Copies,
+    Deliver,
+    Delta,
+    Publish,
+    Routed,
+    Subscribe,
+    Took,
+)
+
+
+class Trace:
+    """Writes a line for each message a broker sends, each journal write, each change of a link and each fault."""
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+
+    def _line(self, at: int, who: str, arrow: str, whom: str, what: str, detail: str) -> None:
+        self._write(f"{at / 1e6:13.6f}  {who:<6} {arrow:1} {whom:<6} {what:<12} {detail}".rstrip())
+
+    def step(self, at: int, name: str, inputs: list[Input], effects: list[Effect]) -> None:
+        for given in inputs:
+            if isinstance(given, (LinkUp, LinkDown)):
+                self._line(at, name, "-", given.link, type(given).__name__, "")
+        for effect in effects:
+            if isinstance(effect, Send):
+                message = effect.message
+                body = message.body if isinstance(message, Routed) else message
+                self._line(at, name, "→", effect.link, type(body).__name__, _shown(message))
+            elif isinstance(effect, Append):
+                kinds = ", ".join(type(record).__name__ for record in effect.records)
+                self._line(at, name, "=", "disk", "Append", kinds)
+
+    def told(self, at: int, client: str, message: AnyMessage) -> None:
+        self._line(at, client, "!", "", type(message).__name__, _shown(message))
+
+    def fault(self, at: int, kind: str, detail: str) -> None:
+        self._line(at, "******", "*", "", kind, detail)
+
+
+def _shown(message: AnyMessage) -> str:
+    """The particulars of a message, in a few words."""
+    match message:
+        case Routed(targets, trace, body, _, broadcast):
+            way = " ".join(broker for broker, _ in trace)
+            cast = " broadcast" if broadcast else ""
+            return f"to {' '.join(targets)}{cast} by {way} {_body(body)}"
+        case Adverts(owner, incarnation, since, version):
+            return f"{owner}.{incarnation} {since}..{version}"
+        case Copies(_, publication, targets, trace, attempt):
+            homes = " ".join(f"{target.home}@{target.position}<{target.predecessor}" for target in targets)
+            way = " ".join(broker for broker, _ in trace)
+            return f"{publication.publisher}:{publication.sequence} for {homes} by {way} attempt {attempt}"
+        case Took(_, _, publisher, sequence, _, homes):
+            return f"{publisher}:{sequence} for {' '.join(homes)}"
+        case Deliver(number, publisher, sequence, _, _, subscriptions):
+            return f"#{number} {publisher}:{sequence} for {' '.join(subscriptions)}"
+        case Publish(publication):
+            return f"{publication.publisher}:{publication.sequence}"
+        case Subscribe(request, version, subscription):
+            return f"{subscription.id} version {version} request {request}"
+        case _:
+            return ""
+
+
+def _body(body: object) -> str:
+    match body:
+        case Delta(home, _, previous, number, position, _, roots, ended):
+            count = number & 0xFFFFFFFF
+            return f"{home} #{count} after {previous & 0xFFFFFFFF} position {position} +{len(roots)} -{len(ended)}"
+        case Applied(entry, _, number, position, epoch):
+            return f"{entry} #{number & 0xFFFFFFFF} position {position} epoch {epoch}"
+        case Confirm(home, _, durable, fast):
+            return f"{home} {dict(durable)} {dict(fast) or ''}".rstrip()
+        case _:
+            return ""

@@ -1,0 +1,206 @@
+"""The world: a clock that jumps from one happening to the next, the nodes, and what is known of the run.
+
+`History` is what checkers judge: what came to be on disk, what clients asked, what clients were told. All in the order
+in which it happened.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+import msgspec
+
+from agvent.broker.broker import Broker
+from agvent.broker.interface import Effect, Input, Send
+from agvent.broker.records import Record
+from agvent.sim.network import GOOD, Conditions, Network
+from agvent.sim.nodes import BrokerNode, ClientNode, Node
+from agvent.sim.topology import Edge
+from agvent.sim.trace import Trace
+from agvent.wire.messages import AnyMessage, Copies
+
+START_US = 1_700_000_000_000_000
+"""Virtual time begins at a round second of 2023, so that times look like times."""
+
+
+class OnDisk(msgspec.Struct, frozen=True):
+    """A record came to be on a broker's disk."""
+
+    at: int
+    broker: str
+    incarnation: int
+    record: Record
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """A client called its session: the method, what it gave back, and the arguments."""
+
+    at: int
+    client: str
+    method: str
+    result: int
+    args: tuple[Any, ...]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """A client's session gave its caller a message."""
+
+    at: int
+    client: str
+    message: AnyMessage
+
+
+class History(msgspec.Struct):
+    """Everything a checker may look at, beside the world itself."""
+
+    on_disk: list[OnDisk] = []
+    asked: list[Asked] = []
+    told: list[Told] = []
+    lost_disks: list[tuple[str, int]] = []  # broker, the incarnation that ended
+    faults: dict[str, int] = {}
+
+
+class World:
+    """A network of brokers and clients under one seed."""
+
+    def __init__(
+        self, seed: int, edges: list[Edge], *, conditions: Conditions = GOOD, trace: Trace | None = None
+    ) -> None:
+        self.random = Random(seed)
+        self.now = self.began = START_US
+        self.edges: list[Edge] = []
+        self.network = Network(self.random)
+        self.trace = trace
+        self.history = History([], [], [], [], {})
+        self.digest = hashlib.blake2b(digest_size=16)
+        self.steps = 0
+        self.checked = True  # invariants after every step
+        self._token = 0
+        self._count = 0
+        self._agenda: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
+        self.brokers: dict[str, BrokerNode] = {}
+        self.clients: dict[str, ClientNode] = {}
+        self._neighbours: dict[str, list[str]] = {}
+        self._broker_names: list[str] = []
+        self.most: dict[str, dict[str, int]] = {}  # broker -> what it kept at most
+        self.crossings: list[tuple[tuple[str, int, bool], str, str, tuple[str, ...]]] = []
+        self.build(edges, conditions)
+
+    def build(self, edges: list[Edge], conditions: Conditions = GOOD) -> None:
+        """Lays links between brokers."""
+        self.edges += edges
+        self._broker_names = list(dict.fromkeys(name for edge in self.edges for name in edge))
+        for a, b in edges:
+            self.network.connect(a, b, conditions)
+            self._neighbours.setdefault(a, []).append(b)
+            self._neighbours.setdefault(b, []).append(a)
+
+    def start(self, make: type[Broker] = Broker) -> None:
+        """Switches the brokers on."""
+        for name in self._broker_names:
+            self.brokers[name] = BrokerNode(self, name, make)
+
+    def attach(self, client: str, home: str, conditions: Conditions = GOOD) -> ClientNode:
+        """A new client at a broker."""
+        self.network.connect(client, home, conditions)
+        self._neighbours.setdefault(home, []).append(client)
+        node = self.brokers[home]
+        if node.alive:
+            node.open(client)
+        made = self.clients[client] = ClientNode(self, client, home)
+        return made
+
+    # Time
+
+    def at(self, time: int, then: Callable[..., None], *args: Any) -> None:
+        self._count += 1
+        heapq.heappush(self._agenda, (max(time, self.now), self._count, then, args))
+
+    def run(self, until: int, *, done: Callable[[], bool] | None = None) -> bool:
+        """Lets time pass; True if `done` came true, which is asked once each virtual half second."""
+        ask = self.now
+        while self._agenda and self._agenda[0][0] <= until:
+            if done is not None and self._agenda[0][0] > ask:
+                if done():
+                    return True
+                ask = self._agenda[0][0] + 500_000
+            self.now, _, then, args = heapq.heappop(self._agenda)
+            then(*args)
+        self.now = until
+        return done is not None and done()
+
+    # The network
+
+    def transmit(self, source: str, target: str, frame: bytes) -> None:
+        self.digest.update(f"{self.now} {source} {target} ".encode())
+        self.digest.update(frame)
+        for at, data in self.network.arrivals(source, target, frame, self.now):
+            self.at(at, self._arrive, source, target, data)
+
+    def _arrive(self, source: str, target: str, data: bytes) -> None:
+        node = self.node(target)
+        if node is not None and node.alive and not self.network.paths[source, target].cut:
+            node.frame(source, data)
+
+    def node(self, name: str) -> Node | None:
+        return self.brokers.get(name) or self.clients.get(name)
+
+    def peers(self, name: str) -> list[str]:
+        return self._neighbours.get(name, [])
+
+    def is_broker(self, name: str) -> bool:
+        return name in self._neighbours and name not in self.clients
+
+    def next_token(self) -> int:
+        self._token += 1 << 20
+        return self._token
+
+    # What nodes report
+
+    def stepped(self, node: BrokerNode, inputs: list[Input], effects: list[Effect]) -> None:
+        self.steps += 1
+        if self.checked:
+            node.broker.check()
+        self._count_up(node)
+        for effect in effects:
+            if isinstance(effect, Send) and isinstance(effect.message, Copies):
+                copies = effect.message
+                event = (copies.publication.publisher, copies.publication.sequence, copies.publication.fast)
+                homes = tuple(target.home for target in copies.targets)
+                self.crossings.append((event, node.name, effect.link, homes))
+        if self.trace is not None:
+            self.trace.step(self.now - START_US, node.name, inputs, effects)
+
+    def _count_up(self, node: BrokerNode) -> None:
+        tables = node.broker.tables
+        most = self.most.setdefault(node.name, {"copies": 0, "untaken": 0, "deliveries": 0})
+        most["copies"] = max(most["copies"], len(tables.custody.held))
+        most["untaken"] = max(most["untaken"], *tables.custody.untaken.values(), 0)
+        queues = (len(client.durable.waiting) for client in tables.deliveries.clients.values())
+        most["deliveries"] = max(most["deliveries"], *queues, 0)
+
+    def synced(self, node: BrokerNode, records: list[Record]) -> None:
+        for record in records:
+            self.history.on_disk.append(OnDisk(self.now, node.name, node.incarnation, record))
+
+    def told(self, node: ClientNode, message: AnyMessage) -> None:
+        self.history.told.append(Told(self.now, node.name, message))
+        if self.trace is not None:
+            self.trace.told(self.now - START_US, node.name, message)
+
+    def ask(self, client: str, method: str, *args: Any, **options: Any) -> int:
+        """A client calls its session."""
+        node = self.clients[client]
+        result: int = getattr(node.session, method)(*args, **options)
+        self.history.asked.append(Asked(self.now, client, method, result, (*args, options)))
+        node.say()
+        return result
+
+    def fault(self, kind: str, detail: str) -> None:
+        self.history.faults[kind] = self.history.faults.get(kind, 0) + 1
+        if self.trace is not None:
+            self.trace.fault(self.now - START_US, kind, detail)

@@ -1,0 +1,89 @@
+"""Messages and events as bytes, and frames: length, checksum, content.
+
+MessagePack carries every kind of an event's values; Elvin's 32-bit integers are an extension type, so that they come
+back as what they were.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any, Final
+
+import msgspec
+
+from agvent import limits
+from agvent.errors import AgventError, WireError
+from agvent.event import Event, Int32
+from agvent.wire.messages import AnyMessage
+
+PREFIX: Final = struct.Struct(">II")
+"""A frame's first bytes: the length of its content and the CRC-32 of it."""
+
+INT32_CODE: Final = 1
+"""The MessagePack extension type of an Int32."""
+
+
+def _extended(value: object) -> Any:
+    if isinstance(value, Int32):
+        return msgspec.msgpack.Ext(INT32_CODE, int(value).to_bytes(4, "big", signed=True))
+    raise TypeError(f"a value of type {type(value).__name__} has no bytes")
+
+
+def _extension(code: int, content: memoryview) -> Any:
+    if code != INT32_CODE or len(content) != 4:
+        raise ValueError(f"no extension type {code} of {len(content)} bytes")
+    return Int32(int.from_bytes(content, "big", signed=True))
+
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=_extended)
+_messages = msgspec.msgpack.Decoder(AnyMessage, ext_hook=_extension)
+_events = msgspec.msgpack.Decoder(Event, ext_hook=_extension)
+
+
+def encode_message(message: AnyMessage) -> bytes:
+    """The bytes of a message, without a frame."""
+    return _encoder.encode(message)
+
+
+def decode_message(content: bytes) -> AnyMessage:
+    """The message of these bytes."""
+    return _decoded(_messages, content)  # type: ignore[no-any-return]
+
+
+def encode_event(event: Event) -> bytes:
+    """The bytes of an event; they come back as an equal event, kinds and all."""
+    return _encoder.encode(event)
+
+
+def decode_event(content: bytes) -> Event:
+    """The event of these bytes, checked as every event is."""
+    return _decoded(_events, content)  # type: ignore[no-any-return]
+
+
+def _decoded(decoder: msgspec.msgpack.Decoder[Any], content: bytes) -> Any:
+    if len(content) > limits.MESSAGE_BYTES_MAX:
+        raise WireError(f"{len(content)} bytes are no message, at most {limits.MESSAGE_BYTES_MAX} are read")
+    try:
+        return decoder.decode(content)
+    except (ValueError, RecursionError, AgventError) as error:
+        raise WireError(f"not a message: {str(error)[:200]}") from None
+
+
+def framed(content: bytes) -> bytes:
+    """A frame around these bytes."""
+    assert len(content) <= limits.FRAME_BYTES_MAX
+    return PREFIX.pack(len(content), zlib.crc32(content)) + content
+
+
+def unframed(frame: bytes) -> bytes:
+    """The content of a whole frame; a WireError if length or checksum are wrong."""
+    if len(frame) < PREFIX.size:
+        raise WireError(f"a frame of {len(frame)} bytes has no prefix")
+    length, checksum = PREFIX.unpack_from(frame)
+    content = frame[PREFIX.size :]
+    if length != len(content) or length > limits.FRAME_BYTES_MAX:
+        raise WireError(f"a frame says {length} bytes and has {len(content)}")
+    if zlib.crc32(content) != checksum:
+        raise WireError("a frame's checksum is wrong")
+    return content

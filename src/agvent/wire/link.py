@@ -1,0 +1,249 @@
+"""One end of a link: frames that are lost, doubled, late or damaged become messages that arrive once and in order.
+
+Each end gives its session a token that only grows. A link is up when both ends know the other's token; a newer token
+or silence takes it down, and whatever was on its way is dropped: the ends say what they have when it is up again. A
+message larger than a chunk travels beside the small ones and is the exception to the order among messages.
+
+The driver gives it frames and time (`receive`, `poll`), messages to send, and takes frames from `frames`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from enum import Enum
+from typing import Final
+
+import msgspec
+
+from agvent import limits
+from agvent.errors import WireError
+from agvent.wire.codec import decode_message, encode_message, framed, unframed
+from agvent.wire.messages import AnyMessage
+
+FRAME_OVERHEAD_BYTES: Final = 16
+"""What a message adds to a frame beside its own bytes, at most."""
+
+
+class Change(Enum):
+    """What became of the link."""
+
+    UP = "up"
+    DOWN = "down"
+
+
+class Frame(msgspec.Struct, array_like=True, gc=False):
+    """`number` 0: it carries nothing but what stands before. `echo` is the peer's stamp plus the time it was held."""
+
+    token: int
+    peer: int
+    number: int
+    ack: int
+    stamp: int
+    echo: int
+    messages: tuple[bytes, ...] = ()
+    large: int = 0
+    large_bytes: int = 0
+    chunk: bytes = b""
+
+
+class Large(msgspec.Struct):
+    """A large message on its way out: its number among the large ones, and how much of it has gone."""
+
+    number: int
+    content: bytes
+    gone: int = 0
+
+
+class Unacked(msgspec.Struct):
+    """A frame the peer has not acknowledged, and when it was last sent."""
+
+    frame: Frame
+    sent: int
+
+
+_encoder = msgspec.msgpack.Encoder()
+_decoder = msgspec.msgpack.Decoder(Frame)
+
+
+class LinkEnd:
+    """One end. `token` must be larger than any this end ever had, restarts included."""
+
+    def __init__(self, token: int, now: int) -> None:
+        self.token = token
+        self.peer = 0
+        self.damaged = 0  # frames refused since the beginning, for the statistics of the driver
+        self._large_count = 0
+        self._begin(now)
+
+    def _begin(self, now: int) -> None:
+        """A session with nothing sent and nothing received."""
+        self.up = False
+        self.rtt_us = 0
+        self._queue: deque[bytes] = deque()
+        self._large: deque[Large] = deque()
+        self._unacked: dict[int, Unacked] = {}  # by number, ascending; at most LINK_WINDOW_FRAMES
+        self._sent = 0
+        self._received = 0
+        self._early: dict[int, Frame] = {}  # numbers after the next one, at most a window ahead
+        self._assembled: dict[int, bytearray] = {}
+        self._heard = now
+        self._spoke = now - limits.LINK_HEARTBEAT_US
+        self._ack_at: int | None = None
+        self._repeat_us = limits.LINK_REPEAT_US
+        self._peer_stamp = self._peer_stamp_at = 0
+
+    @property
+    def queued(self) -> int:
+        """Messages that wait for the window."""
+        return len(self._queue) + len(self._large)
+
+    def close(self, now: int) -> None:
+        """Ends the session from this side; the peer learns it from the new token."""
+        self.token += 1
+        self._begin(now)
+
+    def send(self, message: AnyMessage) -> None:
+        """Queues a message; on a link that is down it is dropped, as all that was on its way is."""
+        if not self.up:
+            return
+        content = encode_message(message)
+        if len(content) <= limits.CHUNK_BYTES_MAX:
+            self._queue.append(content)
+        else:
+            self._large_count += 1
+            self._large.append(Large(self._large_count, content))
+
+    def receive(self, data: bytes, now: int) -> list[AnyMessage | Change]:
+        """What a frame brings: messages in order, and changes of the link before or between them."""
+        try:
+            frame = _decoder.decode(unframed(data))
+        except (WireError, msgspec.MsgspecError, ValueError, RecursionError):
+            self.damaged += 1
+            return []
+        if frame.token < self.peer:
+            return []
+        happened: list[AnyMessage | Change] = []
+        if frame.token > self.peer:
+            if self.up:
+                happened.append(Change.DOWN)
+                self.close(now)
+            self.peer = frame.token
+        if frame.peer != self.token:
+            self._spoke = now - limits.LINK_HEARTBEAT_US  # the peer does not know this session: tell it at once
+            return happened
+        if not self.up:
+            self.up = True
+            self._spoke = now - limits.LINK_HEARTBEAT_US
+            happened.append(Change.UP)
+        self._heard = now
+        self._measure(frame, now)
+        self._forget(frame.ack)
+        if frame.number:
+            self._sort(frame, now, happened)
+        return happened
+
+    def _measure(self, frame: Frame, now: int) -> None:
+        if frame.stamp > self._peer_stamp:
+            self._peer_stamp, self._peer_stamp_at = frame.stamp, now
+        if frame.echo:
+            sample = max(now - frame.echo, 1)
+            self.rtt_us = (7 * self.rtt_us + sample) // 8 if self.rtt_us else sample
+
+    def _forget(self, ack: int) -> None:
+        done = [number for number in self._unacked if number <= ack]
+        for number in done:
+            del self._unacked[number]
+        if done:
+            self._repeat_us = max(limits.LINK_REPEAT_US, 3 * self.rtt_us)
+
+    def _sort(self, frame: Frame, now: int, happened: list[AnyMessage | Change]) -> None:
+        if self._ack_at is None:
+            self._ack_at = now + limits.LINK_ACK_US
+        if frame.number <= self._received:
+            self._ack_at = now  # a repeat: the peer misses an acknowledgement
+            return
+        if frame.number > self._received + limits.LINK_WINDOW_FRAMES:
+            return
+        self._early[frame.number] = frame
+        while (ready := self._early.pop(self._received + 1, None)) is not None:
+            self._received += 1
+            self._open(ready, happened)
+
+    def _open(self, frame: Frame, happened: list[AnyMessage | Change]) -> None:
+        contents = list(frame.messages)
+        if frame.large:
+            whole = self._assembled.setdefault(frame.large, bytearray())
+            whole += frame.chunk
+            if len(whole) >= frame.large_bytes:
+                contents.append(bytes(self._assembled.pop(frame.large)))
+        try:
+            happened.extend([decode_message(content) for content in contents])
+        except WireError:
+            self.damaged += 1
+
+    def poll(self, now: int) -> list[AnyMessage | Change]:
+        """What silence brings: the link goes down."""
+        if not self.up or now - self._heard < limits.LINK_SILENCE_US:
+            return []
+        self.close(now)
+        return [Change.DOWN]
+
+    def frames(self, now: int) -> list[bytes]:
+        """The frames to send now: repeats that are due, what is queued as far as the window allows, or a sign of
+        life."""
+        out = [self._sealed(late.frame, now) for late in self._late(now)] if self._unacked else []
+        while self.up and (self._queue or self._large) and len(self._unacked) < limits.LINK_WINDOW_FRAMES:
+            out.append(self._sealed(self._next(now), now))
+        acks = self._ack_at is not None and self._ack_at <= now
+        if not out and (acks or now - self._spoke >= limits.LINK_HEARTBEAT_US):
+            out.append(self._sealed(Frame(self.token, self.peer, 0, 0, 0, 0), now))
+        return out
+
+    def _late(self, now: int) -> list[Unacked]:
+        late = [one for one in self._unacked.values() if now - one.sent >= self._repeat_us]
+        if late:
+            self._repeat_us = min(2 * self._repeat_us, limits.LINK_REPEAT_MAX_US)
+        for one in late:
+            one.sent = now
+        return late
+
+    def _next(self, now: int) -> Frame:
+        """Small messages up to a chunk's bytes, and a chunk of one large message, in turn."""
+        self._sent += 1
+        frame = Frame(self.token, self.peer, self._sent, 0, 0, 0)
+        taken: list[bytes] = []
+        room = limits.CHUNK_BYTES_MAX - FRAME_OVERHEAD_BYTES
+        while self._queue and (not taken or len(self._queue[0]) + FRAME_OVERHEAD_BYTES <= room):
+            taken.append(self._queue.popleft())
+            room -= len(taken[-1]) + FRAME_OVERHEAD_BYTES
+        frame.messages = tuple(taken)
+        if self._large:
+            self._take_chunk(frame)
+        self._unacked[frame.number] = Unacked(frame, now)
+        return frame
+
+    def _take_chunk(self, frame: Frame) -> None:
+        large = self._large.popleft()
+        end = large.gone + limits.CHUNK_BYTES_MAX - FRAME_OVERHEAD_BYTES
+        frame.large, frame.large_bytes = large.number, len(large.content)
+        frame.chunk = large.content[large.gone : end]
+        large.gone = end
+        if end < len(large.content):
+            self._large.insert(min(len(self._large), limits.LARGE_MESSAGES_MAX - 1), large)
+
+    def _sealed(self, frame: Frame, now: int) -> bytes:
+        frame.ack, frame.stamp = self._received, now
+        frame.echo = self._peer_stamp + now - self._peer_stamp_at if self._peer_stamp else 0
+        self._ack_at, self._spoke = None, now
+        return framed(_encoder.encode(frame))
+
+    def deadline(self) -> int:
+        """When `poll` or `frames` next has something to do, if nothing happens before."""
+        at = self._spoke + limits.LINK_HEARTBEAT_US
+        if self._ack_at is not None:
+            at = min(at, self._ack_at)
+        if self.up:
+            at = min(at, self._heard + limits.LINK_SILENCE_US)
+        if self._unacked:
+            at = min(at, next(iter(self._unacked.values())).sent + self._repeat_us)
+        return at

@@ -1,0 +1,335 @@
+"""The messages, as data. docs/broker.md says when each is sent.
+
+A tag is a message's number on the wire and is never given to another. Names of brokers, clients, types and
+subscriptions are text; times are microseconds since 1970 UTC; a sequence, version, position, epoch or number counts
+from 1, and 0 stands for none.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent.filters.subscription import Subscription
+from agvent.types import AgventType
+
+Trace = tuple[tuple[str, int], ...]
+"""The brokers a message passed, the first one first, each with the cost in µs of the link it then went out on."""
+
+
+class Part(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What messages are made of. Arrays on the wire: half the bytes of maps."""
+
+
+class Message(Part, frozen=True, tag_field="$"):
+    """A part that can stand alone; its tag says which it is."""
+
+
+# Events
+
+
+class Publication(Part, frozen=True):
+    """An event as its publisher sent it. Brokers on the way keep `event` as bytes and do not read it.
+
+    `to` is an SQL filter over a subscriber's context, `destinations` the clients it is for (all if empty).
+    """
+
+    publisher: str
+    sequence: int
+    event: bytes
+    to: str = ""
+    destinations: tuple[str, ...] = ()
+    expires: int = 0
+    fast: bool = False
+
+
+class Entered(Part, frozen=True):
+    """Where and when an event entered: the entry broker, its incarnation, its epoch."""
+
+    entry: str
+    incarnation: int
+    epoch: int
+
+
+class Target(Part, frozen=True):
+    """One home a copy is for: the home's position that the entry had applied, and the predecessor's sequence."""
+
+    home: str
+    incarnation: int
+    position: int
+    predecessor: int
+
+
+# Between neighbours
+
+
+class Hello(Message, frozen=True, tag=1):
+    """The first message of a link: who I am, and which version of each owner's advertisements I have."""
+
+    broker: str
+    incarnation: int
+    known: dict[str, tuple[int, int]]
+
+
+class Entry(Part, frozen=True):
+    """One advertisement of an owner's, or its tombstone: `type` says what it was, `live` whether it still is."""
+
+    version: int
+    publisher: str
+    type: AgventType
+    live: bool
+
+
+class Adverts(Message, frozen=True, tag=2):
+    """An owner's changes after version `since` up to `version`; what changed twice stands here once."""
+
+    owner: str
+    incarnation: int
+    since: int
+    version: int
+    entries: tuple[Entry, ...]
+    trace: Trace
+    gone: bool = False
+
+
+class Copies(Message, frozen=True, tag=3):
+    """One event for several homes that lie in the same direction. `attempt` grows when the entry sends it again."""
+
+    entered: Entered
+    publication: Publication
+    targets: tuple[Target, ...]
+    trace: Trace
+    attempt: int = 0
+    lost: str = ""
+    """Why the entry let the event go (retention, expired): the copy then only keeps the chain whole."""
+
+
+class Took(Message, frozen=True, tag=4):
+    """The copies for these homes are on my disk."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    fast: bool
+    homes: tuple[str, ...]
+
+
+# Routed bodies
+
+
+class Interest(Part, frozen=True):
+    """A root of a home's subscriptions, as an entry broker holds it."""
+
+    version: int
+    subscription: Subscription
+
+
+class Considered(Part, frozen=True):
+    """The version of one entry's advertisements that a Delta answers."""
+
+    entry: str
+    incarnation: int
+    version: int
+
+
+class Delta(Message, frozen=True, tag=10):
+    """A home's stream from one number to the next. `previous` 0: this is everything, forget what you had."""
+
+    home: str
+    incarnation: int
+    previous: int
+    number: int
+    position: int
+    considered: tuple[Considered, ...]
+    roots: tuple[Interest, ...]
+    ended: tuple[str, ...]
+
+
+class Applied(Message, frozen=True, tag=11):
+    """An entry has a home's stream up to this number, and since this epoch. `settled`: the least position that a copy
+    still under way carries."""
+
+    entry: str
+    incarnation: int
+    number: int
+    position: int
+    epoch: int
+    settled: int
+
+
+class Confirm(Message, frozen=True, tag=12):
+    """All that the entry sent to this home, of each publisher up to this sequence, has arrived. Keys: durable, fast."""
+
+    home: str
+    incarnation: int
+    durable: dict[str, int]
+    fast: dict[str, int]
+
+
+class Seek(Message, frozen=True, tag=13):
+    """A broker that has copies for the target and no way to it (ABDES §6.3: the targeted advertisement)."""
+
+    broker: str
+
+
+class Answer(Message, frozen=True, tag=14):
+    """What the target of a Seek sends back; each broker on its way has proof of a path."""
+
+    broker: str
+    incarnation: int
+
+
+Body = Delta | Applied | Confirm | Seek | Answer
+
+
+class Routed(Message, frozen=True, tag=5):
+    """A body for its targets alone. `broadcast` is 0, or the number its sender gave to a targeted broadcast."""
+
+    targets: tuple[str, ...]
+    trace: Trace
+    body: Body
+    sender: str = ""
+    broadcast: int = 0
+
+
+# Between a client and its broker
+
+
+class Attach(Message, frozen=True, tag=20):
+    """A client's first message on a link: the last deliveries it has, the first sequences it will send."""
+
+    client: str
+    incarnation: int
+    received: int
+    fast_received: int
+    sequence: int
+    fast_sequence: int
+
+
+class Attached(Message, frozen=True, tag=21):
+    """The broker's answer. Another incarnation than last time: the broker lost its disk, and with it this client."""
+
+    broker: str
+    incarnation: int
+    credit: int
+
+
+class Advertise(Message, frozen=True, tag=22):
+    request: int
+    type: AgventType
+
+
+class Unadvertise(Message, frozen=True, tag=23):
+    request: int
+    type: str
+
+
+class Advertised(Message, frozen=True, tag=24):
+    """Who answered the advertisement with what it wants, and who has not yet."""
+
+    request: int
+    confirmed: tuple[str, ...]
+    pending: tuple[str, ...]
+
+
+class Subscribe(Message, frozen=True, tag=25):
+    request: int
+    version: int
+    subscription: Subscription
+
+
+class Unsubscribe(Message, frozen=True, tag=26):
+    request: int
+    subscription: str
+
+
+class Subscribed(Message, frozen=True, tag=27):
+    """Since which epoch each entry broker has it, and who has not yet. Sent again when those change."""
+
+    request: int
+    confirmed: dict[str, int]
+    pending: tuple[str, ...]
+
+
+class Done(Message, frozen=True, tag=28):
+    """The request is carried out, durably."""
+
+    request: int
+
+
+class Refused(Message, frozen=True, tag=29):
+    """The request or publication was the caller's mistake, and changed nothing."""
+
+    request: int
+    sequence: int
+    reason: str
+
+
+class GetAdvertisements(Message, frozen=True, tag=30):
+    """All advertisements, or those of a type and its subtypes."""
+
+    request: int
+    type: str = ""
+
+
+class Advertisements(Message, frozen=True, tag=31):
+    """For each advertisement its owner broker, its publisher and its type."""
+
+    request: int
+    found: tuple[tuple[str, str, AgventType], ...]
+
+
+class Publish(Message, frozen=True, tag=32):
+    publication: Publication
+
+
+class Published(Message, frozen=True, tag=33):
+    """Everything up to this sequence is accepted; `credit` more may be on their way unacknowledged."""
+
+    sequence: int
+    fast: bool
+    entry: str
+    epoch: int
+    credit: int
+
+
+class Deliver(Message, frozen=True, tag=34):
+    """One event for all the client's subscriptions that it matched."""
+
+    number: int
+    publisher: str
+    sequence: int
+    fast: bool
+    event: bytes
+    subscriptions: tuple[str, ...]
+
+
+class Gap(Message, frozen=True, tag=35):
+    """Events that will not come: in the numbered stream of deliveries, so that it has its place and is acknowledged."""
+
+    number: int
+    publisher: str
+    first: int
+    last: int
+    reason: str
+    subscriptions: tuple[str, ...]
+
+
+class Received(Message, frozen=True, tag=36):
+    """The client has every delivery up to these numbers: of durable events, of fast ones."""
+
+    number: int
+    fast_number: int
+
+
+class TypeGone(Message, frozen=True, tag=37):
+    """The last publisher of a type and its subtypes is gone (NotifyUnadvertisement)."""
+
+    type: str
+
+
+AnyMessage = (
+    Hello | Adverts | Copies | Took | Routed | Attach | Attached | Advertise | Unadvertise | Advertised | Subscribe
+    | Unsubscribe | Subscribed | Done | Refused | GetAdvertisements | Advertisements | Publish | Published | Deliver
+    | Gap | Received | TypeGone
+)  # fmt: skip
