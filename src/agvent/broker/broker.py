@@ -56,7 +56,7 @@ class Broker:
             self.gossip.change(None)
         for held in self.tables.custody.held.values():
             held.ready, held.since = True, now
-        self.clients.change_number = self.out.number
+        self.streams.safe_number = self.out.number
 
     def step(self, inputs: Iterable[Input], now: int) -> list[Effect]:
         """Takes inputs in order and gives the effects; the same inputs give the same effects."""
@@ -67,6 +67,7 @@ class Broker:
                 self.out.sync(given.number)
             elif isinstance(given, LinkUp):
                 if given.to_broker:
+                    self.router.rtts[given.link] = given.rtt_us
                     self.out.send(given.link, self.gossip.hello())
             elif isinstance(given, LinkDown):
                 self._lost_link(given.link)
@@ -137,7 +138,7 @@ class Broker:
             self.streams.ask_settled()
 
     def _flush(self, now: int) -> None:
-        if self.out.synced >= self.clients.change_number:
+        if self.out.synced >= self.streams.safe_number:
             self.streams.flush(now, self.router.send)
         self.dispatch.flush(now)
         self.clients.flush(now)

@@ -60,7 +60,6 @@ class Clients:
         self.tables, self.streams, self.gossip, self.dispatch, self.out = tables, streams, gossip, dispatch, out
         self.requests = Requests(tables, streams)
         self.attached: dict[str, Attachment] = {}
-        self.change_number = 0  # the record of the last subscription change: Deltas wait until it is on disk
         self._do: dict[type, Callable[[str, str, Any, int], None]] = {
             Advertise: self._advertise,
             Unadvertise: self._unadvertise,
@@ -157,7 +156,7 @@ class Clients:
             interest = Interest(message.version, subscription)
             self.out.record(Opened(homes.position + 1, client, interest, self.tables.interests.epoch + 1))
             self.streams.opened(subscription.id)
-            self.change_number = self.out.number
+            self.streams.safe_number = self.out.number
         version = homes.current[subscription.id]
         type, position = version.subscription.type, version.opened
         self.out.when_synced(lambda: self.requests.subscribed(client, message.request, type, position, now))
@@ -172,7 +171,7 @@ class Clients:
         type = self.tables.homes.current[key].subscription.type
         self.out.record(Closed(self.tables.homes.position + 1, key, replaced, self.tables.interests.epoch + 1))
         self.streams.closed(key, type)
-        self.change_number = self.out.number
+        self.streams.safe_number = self.out.number
 
     def _done(self, link: str, request: int) -> None:
         self.out.when_synced(lambda: self._tell(link, Done(request)))

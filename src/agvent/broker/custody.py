@@ -79,8 +79,8 @@ class Custody:
     def keep(self, record: Kept) -> None:
         copies = record.copies
         self._hold(copies.entered, copies.publication, copies.targets, copies.trace)
-        if copies.lost:
-            held = self.held[key_of(copies.entered, copies.publication)]
+        held = self.held.get(key_of(copies.entered, copies.publication))
+        if copies.lost and held is not None:
             held.lost.update({target.home: copies.lost for target in copies.targets})
 
     def _hold(self, entered: Entered, publication: Publication, targets: tuple[Target, ...], trace: Trace) -> None:
@@ -196,14 +196,15 @@ class Custody:
         return min(under_way, default=position)
 
     def copies_message(self, held: Held, copies: list[Copy], trace: Trace) -> Copies:
-        home = copies[0].target.home
+        lost = held.lost.get(copies[0].target.home, "")
+        publication = msgspec.structs.replace(held.publication, event=b"") if lost else held.publication
         return Copies(
             held.entered,
-            held.publication,
+            publication,
             tuple(copy.target for copy in copies),
             trace,
             max(copy.attempt for copy in copies),
-            held.lost.get(home, ""),
+            lost,
         )
 
     def check(self) -> None:

@@ -49,7 +49,7 @@ class Queue(msgspec.Struct):
         return gone
 
     def ready(self, now: int) -> Iterator[Deliver | Gap]:
-        """What may be sent now: in order, within the window, what expired left out."""
+        """What may be sent now: in order, within the window, a gap notice for what expired."""
         if self.sent >= self.number:
             return
         for number, delivery in self.waiting.items():
@@ -58,7 +58,9 @@ class Queue(msgspec.Struct):
             if number - self.received > limits.DELIVERY_WINDOW:
                 return
             self.sent = number
-            if not 0 < self.expires.get(number, 0) <= now:
+            if isinstance(delivery, Deliver) and 0 < self.expires.get(number, 0) <= now:
+                yield _gap(delivery, "expired")
+            else:
                 yield delivery
 
     def excess(self) -> int:
@@ -128,6 +130,7 @@ class Deliveries:
                 gone.publisher,
                 min(first, before.first) if before else first,
                 max(last, before.last) if before else last,
+                False,
                 record.reason,
                 tuple(sorted({*gone.subscriptions, *(before.subscriptions if before else ())})),
             )
@@ -155,8 +158,15 @@ class Deliveries:
             client.fast.check()
 
 
+def _gap(delivery: Deliver, reason: str) -> Gap:
+    sequence = delivery.sequence
+    return Gap(
+        delivery.number, delivery.publisher, sequence, sequence, delivery.fast, reason, delivery.subscriptions
+    )
+
+
 def _delivery(number: int, publication: Publication, lost: str, ids: tuple[str, ...]) -> Deliver | Gap:
     publisher, sequence = publication.publisher, publication.sequence
     if lost:
-        return Gap(number, publisher, sequence, sequence, lost, ids)
+        return Gap(number, publisher, sequence, sequence, publication.fast, lost, ids)
     return Deliver(number, publisher, sequence, publication.fast, publication.event, ids)

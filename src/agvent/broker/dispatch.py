@@ -16,7 +16,7 @@ from agvent.broker.router import Router
 from agvent.broker.tables import Tables
 from agvent.event import Event
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target, Took
+from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target, Took, Trace
 
 
 class Dispatch:
@@ -71,10 +71,14 @@ class Dispatch:
         fast = copies.publication.fast
         mine = [target for target in copies.targets if target.home == self.tables.name]
         others = tuple(target for target in copies.targets if target.home != self.tables.name)
-        for target in others:
-            self.router.routes.doubt(target.home, neighbour)
         key = key_of(copies.entered, copies.publication)
         held = self.tables.custody.held.get(key)
+        if copies.trace[0][0] != copies.entered.entry:  # its trace began anew: somebody found no way but back
+            for target in others:
+                self.router.routes.doubt(target.home, neighbour)
+                if held is not None and target.home in held.copies:
+                    self.tables.custody.wait(held.copies[target.home])
+            self.stirred = True
         new = tuple(target for target in others if held is None or target.home not in held.copies)
         if new and self.tables.custody.is_full():
             return  # its entry has it still, and will send it again
@@ -97,8 +101,9 @@ class Dispatch:
     def _take_mine(self, copies: Copies, target: Target) -> tuple[Target, ...]:
         """Takes this home's copy in its turn; gives it back to be kept if it is early."""
         entered, publication = copies.entered, copies.publication
-        if target.incarnation != self.tables.incarnation:
-            return ()  # for what this broker was before it lost its disk
+        known = self.tables.advertisements.incarnation(entered.entry)
+        if target.incarnation != self.tables.incarnation or entered.incarnation < known:
+            return ()  # to or from what a broker was before it lost its disk
         if self.tables.arrivals.is_repeat(copies):
             self._confirm(entered, publication)
             return ()
@@ -197,19 +202,21 @@ class Dispatch:
     def _send(self, held: Held, copies: list[Copy], now: int) -> None:
         """Sends an event's waiting copies, one message for each neighbour; what has no way on waits, and is sought."""
         passed = {broker for broker, _ in held.trace}
-        groups: dict[tuple[str, str], list[Copy]] = {}
+        groups: dict[tuple[str, str, Trace], list[Copy]] = {}
         for copy in copies:
-            home = copy.target.home
-            neighbour = None
-            if len(held.trace) < limits.HOPS_MAX:
-                neighbour = self.router.routes.choose(home, avoid=passed, attempt=copy.attempt)
+            home, trace = copy.target.home, held.trace
+            neighbour = self.router.routes.choose(home, avoid=passed, attempt=copy.attempt)
+            if neighbour is None:
+                # The way back is an alternative too (ABDES §6.3). Each broker it comes back to forgets the way that
+                # failed (`doubt`), so it does not go round for ever.
+                neighbour, trace = self.router.routes.choose(home, attempt=copy.attempt), ()
             if neighbour is None:
                 self.router.seek(home, now)
             elif self.tables.custody.has_room(neighbour):
-                groups.setdefault((neighbour, held.lost.get(home, "")), []).append(copy)
-        for (neighbour, _), theirs in groups.items():
-            trace = self.router.routes.extended(held.trace, neighbour)
-            self.router.tell(neighbour, self.tables.custody.copies_message(held, theirs, trace))
+                groups.setdefault((neighbour, held.lost.get(home, ""), trace), []).append(copy)
+        for (neighbour, _, trace), theirs in groups.items():
+            onward = self.router.routes.extended(trace, neighbour)
+            self.router.tell(neighbour, self.tables.custody.copies_message(held, theirs, onward))
             for copy in theirs:
                 self.tables.custody.sent(copy, neighbour, now)
 

@@ -76,6 +76,7 @@ class Gossip:
         self.out.record(record)
         self.gone_types += [type for type in published if not self.tables.advertisements.is_published(type)]
         self.streams.considered(record.owner)
+        self.streams.safe_number = self.out.number
 
     def change(self, entry: Entry | None, *, owner: str = "", gone: bool = False) -> int:
         """A change of this broker's own advertisements, or its word that another is gone; gives the new version."""

@@ -19,10 +19,11 @@ class Came(msgspec.Struct, frozen=True, gc=False):
 
 
 class LinkUp(msgspec.Struct, frozen=True, gc=False):
-    """A link can be used; `to_broker` tells a neighbour's from a client's."""
+    """A link can be used; `to_broker` tells a neighbour's from a client's. `rtt_us` is 0 if not yet measured."""
 
     link: str
     to_broker: bool
+    rtt_us: int = 0
 
 
 class LinkDown(msgspec.Struct, frozen=True, gc=False):

@@ -25,6 +25,7 @@ class Router:
         self.routes = Routes(name)
         self.links: dict[str, str] = {}
         self.names: dict[str, str] = {}  # the inverse of `links`
+        self.rtts: dict[str, int] = {}  # of links that are up and whose Hello has not come
         self.boot = 0
         self._broadcasts = 0
         self._seen: dict[str, dict[int, None]] = {}
@@ -34,7 +35,7 @@ class Router:
 
     def up(self, neighbour: str, link: str) -> None:
         self.links[neighbour], self.names[link] = link, neighbour
-        self.routes.up(neighbour)
+        self.routes.up(neighbour, self.rtts.pop(link, 0))
 
     def down(self, link: str) -> str | None:
         """The neighbour behind a link that is down, if it was one."""
@@ -88,8 +89,6 @@ class Router:
                 self._flood(routed, rest, neighbour)
         else:
             self._prove(routed)
-            for target in rest:
-                self.routes.doubt(target, neighbour)
             self._forward(rest, routed.trace, routed.body)
         return routed.body if len(rest) < len(routed.targets) else None
 

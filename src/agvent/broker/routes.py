@@ -20,6 +20,17 @@ QUEUED_US: Final = 500
 """What each waiting message adds to a link's cost."""
 
 
+def cost_of(rtt_us: int, queued: int) -> int:
+    """A link's cost, as a power of two: the noise of measuring must not make two ways of equal ones, or copies for two
+    homes behind each other would go opposite ways round a ring.
+
+    >>> [cost_of(rtt, 0) for rtt in (0, 4_000, 4_900, 400_000)]
+    [128, 2048, 2048, 262144]
+    """
+    exact = HOP_US + rtt_us // 2 + QUEUED_US * queued
+    return 1 << ((2 * exact * exact).bit_length() - 1) // 2
+
+
 class Routes:
     """`changed` is set when somebody may have become reachable; whoever waits for a route resets it."""
 
@@ -29,8 +40,8 @@ class Routes:
         self._behind: dict[str, dict[str, int]] = {}  # broker -> neighbour -> cost from that neighbour on
         self.changed = False
 
-    def up(self, neighbour: str) -> None:
-        self.links[neighbour] = HOP_US
+    def up(self, neighbour: str, rtt_us: int = 0) -> None:
+        self.links[neighbour] = cost_of(rtt_us, 0)
         self._behind.setdefault(neighbour, {})[neighbour] = 0
         self.changed = True
 
@@ -40,7 +51,7 @@ class Routes:
 
     def measure(self, neighbour: str, rtt_us: int, queued: int) -> None:
         if neighbour in self.links:
-            self.links[neighbour] = HOP_US + rtt_us // 2 + QUEUED_US * queued
+            self.links[neighbour] = cost_of(rtt_us, queued)
 
     def learn(self, trace: Trace) -> None:
         """The last broker of the trace is the neighbour that sent it; the others lie behind it."""

@@ -27,6 +27,7 @@ class Stream(msgspec.Struct):
     """What one entry has. While `sent` is on its way, `held` is what the entry will have when it arrives."""
 
     incarnation: int
+    fresh: bool  # it was never sent a Delta, by this boot or an earlier one, before this stream began
     number: int = 0  # the last Delta it acknowledged; 0: unknown what it has
     position: int = 0  # what it has applied, as it said
     considered: int = 0  # the version of its advertisements that `number` answered
@@ -48,6 +49,7 @@ class Streams:
         self.name, self.incarnation = name, incarnation
         self.boot = 0
         self.count = 0
+        self.safe_number = 0  # the record that must be on disk before a Delta goes out: it says what that record says
         self.covering = Covering()
         self.streams: dict[str, Stream] = {}
         self._homes, self._table = homes, table
@@ -58,9 +60,9 @@ class Streams:
         for key, version in self._homes.current.items():
             self.covering.add(key, version.subscription.type, version.condition)
         for owner in self._table.owners():
-            self.considered(owner)
+            self.considered(owner, fresh=self._homes.position == 0)
 
-    def considered(self, owner: str) -> None:
+    def considered(self, owner: str, *, fresh: bool = True) -> None:
         """An owner's advertisements changed: it is owed an answer, with what overlaps now."""
         if owner == self.name:
             return
@@ -70,7 +72,7 @@ class Streams:
             self.streams.pop(owner, None)
             return
         if stream is None or stream.incarnation != incarnation:
-            stream = self.streams[owner] = Stream(incarnation, held={}, dirty={})
+            stream = self.streams[owner] = Stream(incarnation, fresh, held={}, dirty={})
         stream.dirty.update(dict.fromkeys(self.covering.roots()))
         stream.dirty.update(dict.fromkeys(stream.held))
 
@@ -105,8 +107,8 @@ class Streams:
             self._start(now, owners, previous, roots, ended, send)  # type: ignore[arg-type]
 
     def _is_behind(self, owner: str, stream: Stream) -> bool:
-        if stream.number == 0 and self._homes.position == 0 and self._table.is_silent(owner):
-            return False  # there is nothing to say, and nothing was ever said
+        if stream.fresh and stream.number == 0 and self._table.is_silent(owner):
+            return self._has_roots(owner, stream)
         return (
             stream.number == 0
             or stream.asked
@@ -114,6 +116,15 @@ class Streams:
             or stream.position < stream.wanted
             or stream.considered < self._table.version(owner)
         )
+
+    def _has_roots(self, owner: str, stream: Stream) -> bool:
+        """Is there anything to say to an entry that was never told anything and asked for nothing?"""
+        current, is_root = self._homes.current, self.covering.is_root
+        types = [current[key].subscription.type for key in stream.dirty if is_root(key)]
+        found = any(self._table.overlaps(owner, type) for type in types)
+        if not found:
+            stream.dirty.clear()
+        return found
 
     def _difference(self, owner: str, stream: Stream) -> tuple[int, tuple[tuple[str, int], ...], tuple[str, ...]]:
         """What the entry lacks and has too much; as keys and versions, so that equal ones are found."""

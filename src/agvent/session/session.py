@@ -156,10 +156,9 @@ class Session:
         return [message]
 
     def _delivered(self, message: Deliver | Gap) -> list[AnyMessage]:
-        fast = isinstance(message, Deliver) and message.fast
-        if message.number <= self.received[fast]:
+        if message.number <= self.received[message.fast]:
             return []
-        self.received[fast] = message.number
+        self.received[message.fast] = message.number
         self._out = [one for one in self._out if not isinstance(one, Received)]
         self._out.append(Received(*self.received))
         return [message]
@@ -185,7 +184,7 @@ class Session:
             for subscribe in list(self.subscriptions.values()):
                 self._again(Subscribe(self._next_request(), subscribe.version, subscribe.subscription))
         self._out.extend(self.requests.values())
-        notice = Gap(0, "", 0, 0, "lost_disk", tuple(self.subscriptions))
+        notice = Gap(0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
         return [message, notice] if lost and self.subscriptions else [message]
 
     def _again(self, request: Request) -> None:

@@ -75,7 +75,7 @@ class Ledger:
         self.gaps = [
             (told.client, told.message)
             for told in history.told
-            if isinstance(told.message, Gap) and told.message.publisher
+            if isinstance(told.message, Gap) and told.message.publisher and not told.message.fast
         ]
         self.due: set[Due] = set()
         self.allowed: set[Due] = set()

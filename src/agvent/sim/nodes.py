@@ -30,6 +30,7 @@ class Node:
     def __init__(self, world: World, name: str) -> None:
         self.world, self.name = world, name
         self.ends: dict[str, LinkEnd] = {}
+        self.touched: dict[str, None] = {}  # ends that may have something to send
         self.alive = True
         self.paused = False
         self.life = 0  # grows with each crash, so that what was scheduled before does nothing
@@ -38,6 +39,7 @@ class Node:
 
     def open(self, peer: str) -> None:
         self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now)
+        self.touched[peer] = None
         self.pump()
 
     def later(self, at: int, then: Callable[..., None], *args: Any) -> None:
@@ -62,6 +64,7 @@ class Node:
         self.alive = self.paused = False
         self.life += 1
         self.ends.clear()
+        self.touched.clear()
         self._backlog.clear()
         self._poll_at = 0
 
@@ -71,27 +74,34 @@ class Node:
 
     def _frame(self, peer: str, data: bytes) -> None:
         if peer in self.ends:
+            self.touched[peer] = None
             self.happened(peer, self.ends[peer].receive(data, self.world.now))
             self.pump()
 
+    def send(self, peer: str, message: AnyMessage) -> None:
+        if peer in self.ends:
+            self.ends[peer].send(message)
+            self.touched[peer] = None
+
     def pump(self) -> None:
-        """Sends what the ends have to send, and makes sure of the next deadline."""
+        """Sends what the ends that were touched have to send, and makes sure of the next deadline."""
         now, world = self.world.now, self.world
-        deadline = 0
-        for peer, end in self.ends.items():
+        for peer in self.touched:
+            end = self.ends[peer]
             for data in end.frames(now):
                 world.transmit(self.name, peer, data)
-            due = end.deadline()
-            deadline = due if not deadline else min(deadline, due)
-        if deadline and (not self._poll_at or deadline < self._poll_at):
-            self._poll_at = max(deadline, now + 1)
-            self.later(self._poll_at, self._poll, self._poll_at)
+            deadline = end.deadline()
+            if not self._poll_at or deadline < self._poll_at:
+                self._poll_at = max(deadline, now + 1)
+                self.later(self._poll_at, self._poll, self._poll_at)
+        self.touched.clear()
 
     def _poll(self, at: int) -> None:
         if at != self._poll_at:
             return
         self._poll_at = 0
         for peer in list(self.ends):
+            self.touched[peer] = None
             self.happened(peer, self.ends[peer].poll(self.world.now))
         self.pump()
 
@@ -123,6 +133,7 @@ class BrokerNode(Node):
         self.broker = self.make(self.name, self.incarnation, self.disk.read(), now=self.world.now)
         for peer in self.world.peers(self.name):
             self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now)
+            self.touched[peer] = None
         self.do([])
 
     def crash(self, *, with_disk: bool) -> None:
@@ -140,7 +151,7 @@ class BrokerNode(Node):
         inputs: list[Input] = []
         for one in what:
             if one is Change.UP:
-                inputs.append(LinkUp(peer, self.world.is_broker(peer)))
+                inputs.append(LinkUp(peer, self.world.is_broker(peer), self.ends[peer].rtt_us))
             elif one is Change.DOWN:
                 inputs.append(LinkDown(peer))
             else:
@@ -161,8 +172,7 @@ class BrokerNode(Node):
         self.world.stepped(self, inputs, effects)
         for effect in effects:
             if isinstance(effect, Send):
-                if effect.link in self.ends:
-                    self.ends[effect.link].send(effect.message)
+                self.send(effect.link, effect.message)
             elif isinstance(effect, Append):
                 self._append(effect)
             else:
@@ -216,12 +226,14 @@ class ClientNode(Node):
         end = self.ends.get(self.home)
         if end is not None and end.up:
             for message in self.session.take():
-                end.send(message)
+                self.send(self.home, message)
         self.pump()
 
     def leave(self) -> None:
         """Closes the link for a while; the session is kept."""
         self.ends.clear()
+        self.touched.clear()
+        self._poll_at = 0
         self.session.link_down()
 
     def back(self) -> None:

@@ -128,26 +128,23 @@ class LinkEnd:
                 happened.append(Change.DOWN)
                 self.close(now)
             self.peer = frame.token
+        if frame.stamp > self._peer_stamp:
+            self._peer_stamp, self._peer_stamp_at = frame.stamp, now
         if frame.peer != self.token:
             self._spoke = now - limits.LINK_HEARTBEAT_US  # the peer does not know this session: tell it at once
             return happened
+        if frame.echo:
+            sample = max(now - frame.echo, 1)
+            self.rtt_us = (7 * self.rtt_us + sample) // 8 if self.rtt_us else sample
         if not self.up:
             self.up = True
             self._spoke = now - limits.LINK_HEARTBEAT_US
             happened.append(Change.UP)
         self._heard = now
-        self._measure(frame, now)
         self._forget(frame.ack)
         if frame.number:
             self._sort(frame, now, happened)
         return happened
-
-    def _measure(self, frame: Frame, now: int) -> None:
-        if frame.stamp > self._peer_stamp:
-            self._peer_stamp, self._peer_stamp_at = frame.stamp, now
-        if frame.echo:
-            sample = max(now - frame.echo, 1)
-            self.rtt_us = (7 * self.rtt_us + sample) // 8 if self.rtt_us else sample
 
     def _forget(self, ack: int) -> None:
         done = [number for number in self._unacked if number <= ack]

@@ -311,6 +311,7 @@ class Gap(Message, frozen=True, tag=35):
     publisher: str
     first: int
     last: int
+    fast: bool
     reason: str
     subscriptions: tuple[str, ...]
 
