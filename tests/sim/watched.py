@@ -33,9 +33,7 @@ class Watch(Trace):
 
     def broadcasts(self, kind: type) -> list[tuple[str, str]]:
         """Between whom targeted broadcasts with a body of this kind went."""
-        return [
-            (a, b) for a, b, m in self.sent if isinstance(m, Routed) and isinstance(m.body, kind) and m.broadcast
-        ]
+        return [(a, b) for a, b, m in self.sent if isinstance(m, Routed) and isinstance(m.body, kind) and m.broadcast]
 
 
 class Watched(World):

@@ -64,7 +64,9 @@ class Custody:
         self.name, self.incarnation = name, incarnation
         self.held: dict[Key, Held] = {}
         self.accepted: dict[tuple[str, bool], int] = {}  # publisher, fast -> last sequence that entered here
-        self.chain: dict[tuple[str, str, bool], int] = {}  # home, publisher, fast -> last sequence sent there
+        self.chain: dict[
+            tuple[str, int, str, bool], int
+        ] = {}  # home, its incarnation, publisher, fast -> last sequence
         self.untaken: dict[str, int] = {}  # neighbour -> copies SENT to it
 
     # Records
@@ -73,7 +75,8 @@ class Custody:
         publication = record.publication
         self.accepted[publication.publisher, publication.fast] = publication.sequence
         for target in record.targets:
-            self.chain[target.home, publication.publisher, publication.fast] = publication.sequence
+            chain = (target.home, target.incarnation, publication.publisher, publication.fast)
+            self.chain[chain] = publication.sequence
         self._hold(record.entered, publication, record.targets, ())
 
     def keep(self, record: Kept) -> None:
@@ -122,13 +125,14 @@ class Custody:
         for key, held in list(self.held.items()):
             if home in held.copies and held.copies[home].target.incarnation < incarnation:
                 self.drop(key, (home,))
-        for chain in [chain for chain in self.chain if chain[0] == home]:
+        for chain in [chain for chain in self.chain if chain[0] == home and chain[1] < incarnation]:
             del self.chain[chain]
 
     # Standing
 
-    def predecessor(self, home: str, publisher: str, *, fast: bool) -> int:
-        return self.chain.get((home, publisher, fast), 0)
+    def predecessor(self, home: str, incarnation: int, publication: Publication) -> int:
+        """The sequence before this one in the chain to a home; 0 if it begins the chain."""
+        return self.chain.get((home, incarnation, publication.publisher, publication.fast), 0)
 
     def _leave(self, copy: Copy) -> None:
         if copy.standing is Standing.SENT:
@@ -214,5 +218,5 @@ class Custody:
         assert {n: c for n, c in self.untaken.items() if c} == {n: sent.count(n) for n in dict.fromkeys(sent)}
         for key, held in self.held.items():
             if self.is_entry(key):
-                for home in held.copies:
-                    assert self.chain.get((home, key[2], key[4]), 0) >= key[3]
+                for home, copy in held.copies.items():
+                    assert self.predecessor(home, copy.target.incarnation, held.publication) >= key[3]

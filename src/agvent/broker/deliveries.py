@@ -160,9 +160,7 @@ class Deliveries:
 
 def _gap(delivery: Deliver, reason: str) -> Gap:
     sequence = delivery.sequence
-    return Gap(
-        delivery.number, delivery.publisher, sequence, sequence, delivery.fast, reason, delivery.subscriptions
-    )
+    return Gap(delivery.number, delivery.publisher, sequence, sequence, delivery.fast, reason, delivery.subscriptions)
 
 
 def _delivery(number: int, publication: Publication, lost: str, ids: tuple[str, ...]) -> Deliver | Gap:

@@ -32,15 +32,15 @@ class Dispatch:
     def accept(self, publication: Publication, event: Event, now: int) -> None:
         """Takes an event in: matched to homes, with this epoch, each copy with its position and predecessor."""
         tables = self.tables
-        fast, publisher = publication.fast, publication.publisher
+        fast = publication.fast
         entered = Entered(tables.name, tables.incarnation, tables.interests.epoch)
-        wanting = [(name, home) for name in tables.interests.wanting(event) for home in (tables.interests.homes[name],)]
-        targets = [
-            Target(name, home.incarnation, home.position, tables.custody.predecessor(name, publisher, fast=fast))
-            for name, home in wanting
-        ]
+        targets = []
+        for name in tables.interests.wanting(event):
+            home = tables.interests.homes[name]
+            before = tables.custody.predecessor(name, home.incarnation, publication)
+            targets.append(Target(name, home.incarnation, home.position, before))
         if tables.homes.match(event, tables.homes.position):
-            before = tables.custody.predecessor(tables.name, publisher, fast=fast)
+            before = tables.custody.predecessor(tables.name, tables.incarnation, publication)
             targets.append(Target(tables.name, tables.incarnation, tables.homes.position, before))
         self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not fast)
         if targets and targets[-1].home == tables.name:
@@ -79,7 +79,7 @@ class Dispatch:
                 if held is not None and target.home in held.copies:
                     self.tables.custody.wait(held.copies[target.home])
             self.stirred = True
-        new = tuple(target for target in others if held is None or target.home not in held.copies)
+        new = tuple(target for target in others if self._is_owed(key, target))
         if new and self.tables.custody.is_full():
             return  # its entry has it still, and will send it again
         if held is not None and copies.attempt:
@@ -93,6 +93,14 @@ class Dispatch:
             self._took(neighbour, took)
         else:
             self.out.when_synced(lambda: self._took(neighbour, took))
+
+    def _is_owed(self, key: Key, target: Target) -> bool:
+        """Is it new here, and for a home that still is what it was? An event that entered here is owed only what is
+        held."""
+        held = self.tables.custody.held.get(key)
+        if (held is not None and target.home in held.copies) or self.tables.custody.is_entry(key):
+            return False
+        return target.incarnation >= self.tables.advertisements.incarnation(target.home)
 
     def _took(self, neighbour: str, took: Took) -> None:
         if neighbour in self.router.links:

@@ -94,7 +94,7 @@ class Router:
 
     def _prove(self, routed: Routed) -> None:
         """A Seek or an Answer is proof of the way back to its sender."""
-        if isinstance(routed.body, (Seek, Answer)):
+        if isinstance(routed.body, (Seek, Answer)) and routed.trace[0][0] == routed.body.broker:
             self.seeks.pop(routed.body.broker, None)
             self.routes.prove(routed.body.broker, routed.trace)
 

@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from agvent.cli import explain, filter, match
+from agvent.cli import explain, filter, match, sim
 from agvent.errors import AgventError, CallerError, EnvironmentFault
 
-COMMANDS = {"match": match, "explain": explain, "filter": filter}
+COMMANDS = {"match": match, "explain": explain, "filter": filter, "sim": sim}
 
 OK = 0
 NEGATIVE = 1
@@ -24,7 +24,7 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 DESCRIPTION = """\
-Match events against standing filters.
+Match events against standing filters, and simulate the brokers that carry them.
 
 A filter says what somebody wants to hear of: price > 100 AND symbol = 'IBM'.
 A subscription is a filter with an id; an event is an object of attributes.
@@ -41,7 +41,7 @@ examples:
 exit codes:
     0  done
     1  explain: the filter does not match; filter check: a subscription is wrong;
-       filter covers: not proven
+       filter covers: not proven; sim: a violation
     2  a mistake in the arguments, a filter, a subscription or an event
     3  the machine: a file that cannot be opened, read or written
   130  interrupted (Ctrl-C)

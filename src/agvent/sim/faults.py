@@ -7,19 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
-from typing import Final
 
 from agvent.sim.network import GOOD, Conditions
+from agvent.sim.nodes import FSYNC_US
+from agvent.sim.plan import MIXES
 from agvent.sim.world import World
-
-MIXES: Final[dict[str, tuple[str, ...]]] = {
-    "none": (),
-    "links": ("cut", "cut", "one_way", "lossy", "slow"),
-    "crashes": ("crash", "crash", "pause"),
-    "partitions": ("partition", "cut", "lossy"),
-    "all": ("cut", "one_way", "lossy", "slow", "crash", "crash", "pause", "partition"),
-    "disks": ("crash", "lose_disk", "cut"),
-}
 
 
 class Faults:
@@ -114,6 +106,17 @@ class Faults:
         self._later(lasts, node.start)
         return node.name
 
+    def _slow_disk(self, lasts: int) -> str:
+        """A sync takes so long that a crash finds much unsynced."""
+        node = self.world.brokers[self.random.choice(list(self.world.brokers))]
+        node.fsync_us = self.random.randrange(20_000, 500_000)
+
+        def mend() -> None:
+            node.fsync_us = FSYNC_US
+
+        self._later(lasts, mend)
+        return node.name
+
     def _pause(self, lasts: int) -> str:
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
         if not node.alive or node.paused:
@@ -129,6 +132,7 @@ class Faults:
         for path in self.world.network.paths.values():
             path.cut, path.conditions = False, GOOD
         for node in self.world.brokers.values():
+            node.fsync_us = FSYNC_US
             if not node.alive:
                 node.start()
             if node.paused:

@@ -115,6 +115,7 @@ class BrokerNode(Node):
     def __init__(self, world: World, name: str, make: type[Broker] = Broker) -> None:
         super().__init__(world, name)
         self.disk = Disk()
+        self.fsync_us = FSYNC_US
         self.incarnation = 1
         self.make = make
         self.steps = 0
@@ -188,7 +189,7 @@ class BrokerNode(Node):
         self._appended.append(effect.records)
         self._numbers.append(effect.number)
         if len(self._appended) == 1:
-            self.later(self.world.now + FSYNC_US, self._synced, 1)
+            self.later(self.world.now + self.fsync_us, self._synced, 1)
 
     def _synced(self, batches: int) -> None:
         records = [record for batch in self._appended[:batches] for record in batch]
@@ -197,7 +198,7 @@ class BrokerNode(Node):
         self.disk.sync(len(records))
         self.world.synced(self, records)
         if self._appended:
-            self.later(self.world.now + FSYNC_US, self._synced, len(self._appended))
+            self.later(self.world.now + self.fsync_us, self._synced, len(self._appended))
         self.do([Synced(number)])
 
 

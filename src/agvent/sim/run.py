@@ -7,11 +7,12 @@ import msgspec
 
 from agvent.broker.broker import Broker
 from agvent.sim.checkers import CHECKERS
-from agvent.sim.faults import MIXES, Faults
+from agvent.sim.faults import Faults
 from agvent.sim.ledger import Ledger
+from agvent.sim.plan import Plan
 from agvent.sim.topology import TOPOLOGIES
 from agvent.sim.trace import Trace
-from agvent.sim.workload import Actors, Workload
+from agvent.sim.workload import Actors
 from agvent.sim.world import History, World
 
 LIVENESS_US = 180_000_000
@@ -19,21 +20,6 @@ LIVENESS_US = 180_000_000
 
 NOTHING = Ledger(History([], [], [], [], {}))
 """The checkers of the end look at the world only."""
-
-
-class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is run. `brokers` counts for the topologies that have no number of their own."""
-
-    seed: int
-    topology: str = "abdes"
-    faults: str = "all"
-    brokers: int = 8
-    fault_count: int = 5
-    workload: Workload = Workload()
-
-    def command(self) -> str:
-        """The line that replays it."""
-        return f"agvent sim --topology {self.topology} --faults {self.faults} --seed {self.seed} --trace"
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,17 +34,6 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     deliveries: int
     faults: dict[str, int]
     virtual_s: float
-
-
-def plan_of(seed: int, *, topology: str | None = None, faults: str | None = None) -> Plan:
-    """The plan a seed stands for, where it is not told otherwise: topologies and mixes in turn."""
-    topologies, mixes = list(TOPOLOGIES), list(MIXES)
-    return Plan(
-        seed=seed,
-        topology=topology or topologies[seed % len(topologies)],
-        faults=faults or mixes[seed // len(topologies) % len(mixes)],
-        brokers=3 + seed * 7 % 8,
-    )
 
 
 def run(plan: Plan, *, trace: Trace | None = None, make: type[Broker] = Broker) -> Verdict:

@@ -8,10 +8,9 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Final
 
-import msgspec
-
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.sim.plan import Workload
 from agvent.sim.world import World
 from agvent.types import AgventType
 
@@ -22,14 +21,6 @@ TYPES: Final = (
 )
 TOPICS: Final = ("Sports/NBA", "Sports/NHL", "News/Oslo")
 PATTERNS: Final = ("Sports/#", "+/Oslo", "#")
-
-
-class Workload(msgspec.Struct, frozen=True, kw_only=True):
-    """How much happens in the chaos phase, and for how long."""
-
-    clients: int = 5
-    actions: int = 60
-    duration_us: int = 15_000_000
 
 
 class Actors:

@@ -1,0 +1,54 @@
+"""What is run: a seed, a topology, a mix of faults, an amount of work. Light to import: the command line shows it in
+its help."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from agvent.sim.topology import TOPOLOGIES
+
+MIXES: Final[dict[str, tuple[str, ...]]] = {
+    "none": (),
+    "links": ("cut", "cut", "one_way", "lossy", "slow"),
+    "crashes": ("crash", "crash", "pause", "slow_disk"),
+    "partitions": ("partition", "cut", "lossy"),
+    "all": ("cut", "one_way", "lossy", "slow", "crash", "crash", "pause", "slow_disk", "partition"),
+    "disks": ("crash", "lose_disk", "cut"),
+}
+"""The faults that a run may have; sim/faults.py says what each is."""
+
+
+class Workload(msgspec.Struct, frozen=True, kw_only=True):
+    """How much happens in the chaos phase, and for how long."""
+
+    clients: int = 5
+    actions: int = 60
+    duration_us: int = 15_000_000
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """What is run. `brokers` counts for the topologies that have no number of their own."""
+
+    seed: int
+    topology: str = "abdes"
+    faults: str = "all"
+    brokers: int = 8
+    fault_count: int = 5
+    workload: Workload = Workload()
+
+    def command(self) -> str:
+        """The line that replays it."""
+        return f"agvent sim --topology {self.topology} --faults {self.faults} --seed {self.seed} --trace"
+
+
+def plan_of(seed: int, *, topology: str | None = None, faults: str | None = None) -> Plan:
+    """The plan a seed stands for, where it is not told otherwise: topologies and mixes in turn."""
+    topologies, mixes = list(TOPOLOGIES), list(MIXES)
+    return Plan(
+        seed=seed,
+        topology=topology or topologies[seed % len(topologies)],
+        faults=faults or mixes[seed // len(topologies) % len(mixes)],
+        brokers=3 + seed * 7 % 8,
+    )

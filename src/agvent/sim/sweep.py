@@ -1,0 +1,60 @@
+"""Many runs, on several processes, and what they came to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
+
+import msgspec
+
+from agvent.sim.plan import Plan
+from agvent.sim.run import Verdict, run
+
+AHEAD = 4
+"""Runs that wait for each process, so that none is idle and an interrupt is soon obeyed."""
+
+
+class Summary(msgspec.Struct):
+    """What a sweep has seen so far."""
+
+    runs: int = 0
+    violations: int = 0
+    events: int = 0
+    deliveries: int = 0
+    steps: int = 0
+    frames: int = 0
+    virtual_s: float = 0.0
+    faults: dict[str, int] = {}
+
+    def add(self, verdict: Verdict) -> None:
+        self.runs += 1
+        self.violations += len(verdict.violations)
+        self.events += verdict.events
+        self.deliveries += verdict.deliveries
+        self.steps += verdict.steps
+        self.frames += verdict.frames
+        self.virtual_s = round(self.virtual_s + verdict.virtual_s, 3)
+        for kind, count in verdict.faults.items():
+            self.faults[kind] = self.faults.get(kind, 0) + count
+
+
+def run_twice(plan: Plan) -> Verdict:
+    """The verdict on a plan; that it does not replay is a violation too."""
+    first, second = run(plan), run(plan)
+    if first.digest == second.digest:
+        return first
+    return msgspec.structs.replace(first, violations=(*first.violations, "replay: the second run went another way"))
+
+
+def sweep(plans: Iterable[Plan], *, jobs: int) -> Iterator[Verdict]:
+    """The verdicts on plans, in order."""
+    if jobs == 1:
+        yield from map(run_twice, plans)
+        return
+    remaining = iter(plans)
+    with ProcessPoolExecutor(jobs) as pool:
+        waiting = [pool.submit(run_twice, plan) for plan in islice(remaining, AHEAD * jobs)]
+        while waiting:
+            yield waiting.pop(0).result()
+            waiting += [pool.submit(run_twice, plan) for plan in islice(remaining, 1)]

@@ -1,0 +1,154 @@
+"""Brokers with one deliberate mistake each, so that every checker is seen to fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from agvent.broker.advertisements import Advertisements
+from agvent.broker.arrivals import Arrivals, Chain, chain_of
+from agvent.broker.broker import Broker
+from agvent.broker.custody import Copy, Custody
+from agvent.broker.homes import HomeSubscriptions, Version
+from agvent.broker.records import Arrived, Owned, Record
+from agvent.broker.requests import Asked, Requests
+from agvent.event import Event
+from agvent.filters.evaluate import Behaviours
+from agvent.wire.messages import Copies, Entered, Publication, Subscribed, Target
+
+
+class Broken(Broker):
+    """Its own invariants are not asked: the checkers have to find the mistake."""
+
+    def __init__(self, name: str, incarnation: int, records: Iterable[Record] = (), *, now: int = 0) -> None:
+        super().__init__(name, incarnation, records, now=now)
+        self.spoil()
+
+    def spoil(self) -> None:
+        """Puts the mistake in."""
+
+    def check(self) -> None:
+        """Nothing."""
+
+
+class AcknowledgesBeforeFsync(Broken):
+    def spoil(self) -> None:
+        self.out.when_synced = lambda then: then()  # type: ignore[method-assign]
+
+
+class DropsCustodyOnLinkLoss(Broken):
+    def spoil(self) -> None:
+        custody = self.tables.custody
+
+        def without(neighbour: str) -> None:
+            for key, held in list(custody.held.items()):
+                custody.drop(key, tuple(home for home, copy in held.copies.items() if copy.neighbour == neighbour))
+
+        custody.without = without  # type: ignore[method-assign]
+
+
+class _Forgetful(Arrivals):
+    """Takes what was delivered before for new."""
+
+    def apply(self, record: Arrived) -> None:
+        self.last.pop(chain_of(record.entered, record.publication), None)
+        super().apply(record)
+
+    def is_repeat(self, copies: Copies) -> bool:
+        return False
+
+
+class DoesNotDeduplicate(Broken):
+    """Confirms nothing either, so that entries send again."""
+
+    def spoil(self) -> None:
+        self.tables.arrivals.__class__ = _Forgetful
+        self.dispatch._confirm = lambda entered, publication: None  # type: ignore[method-assign]
+
+
+class _Hasty(Arrivals):
+    """Takes every copy as it comes, once."""
+
+    taken: set[tuple[Chain, int]]
+
+    def apply(self, record: Arrived) -> None:
+        chain, sequence = chain_of(record.entered, record.publication), record.publication.sequence
+        self.taken.add((chain, sequence))
+        self.last[chain] = max(sequence, self.last.get(chain, 0))
+
+    def is_repeat(self, copies: Copies) -> bool:
+        return (chain_of(copies.entered, copies.publication), copies.publication.sequence) in self.taken
+
+    def is_next(self, entered: Entered, publication: Publication, target: Target) -> bool:
+        return True
+
+
+class DoesNotHoldBack(Broken):
+    def spoil(self) -> None:
+        self.tables.arrivals.__class__ = _Hasty
+        self.tables.arrivals.taken = set()  # type: ignore[attr-defined]
+
+
+class _Generous(HomeSubscriptions):
+    def match(self, event: Event, position: int, behaviours: Behaviours | None = None) -> list[Version]:
+        return list(self.current.values())
+
+
+class DeliversToEverybody(Broken):
+    def spoil(self) -> None:
+        self.tables.homes.__class__ = _Generous
+
+
+class _Optimist(Requests):
+    """Says that everybody has what was only sent."""
+
+    def _subscribed(self, asked: Asked) -> Subscribed:
+        answer = super()._subscribed(asked)
+        claimed = {entry: self.streams.streams[entry].epoch for entry in answer.pending}
+        return Subscribed(answer.request, {**answer.confirmed, **claimed}, ())
+
+
+class ConfirmsTooEarly(Broken):
+    def spoil(self) -> None:
+        self.clients.requests.__class__ = _Optimist
+
+
+class _Resurrecting(Advertisements):
+    """Has no tombstones."""
+
+    def apply(self, record: Owned) -> None:
+        live = tuple(entry for entry in record.entries if entry.live)
+        super().apply(Owned(record.owner, record.incarnation, record.version, live, record.gone))
+
+
+class ResurrectsAdvertisements(Broken):
+    def spoil(self) -> None:
+        self.tables.advertisements.__class__ = _Resurrecting
+
+
+class NeverConfirms(Broken):
+    def spoil(self) -> None:
+        self.dispatch._confirm = lambda entered, publication: None  # type: ignore[method-assign]
+
+
+class _Boundless(Custody):
+    def has_room(self, neighbour: str) -> bool:
+        return True
+
+
+class IgnoresTheWindow(Broken):
+    """And takes nothing over, so that what was sent stays untaken."""
+
+    def spoil(self) -> None:
+        self.tables.custody.__class__ = _Boundless
+        self.dispatch._took = lambda neighbour, took: None  # type: ignore[method-assign]
+        self.dispatch._confirm = lambda entered, publication: None  # type: ignore[method-assign]
+
+
+class _Repetitive(Custody):
+    def sent(self, copy: Copy, neighbour: str, now: int) -> None:
+        copy.neighbour = neighbour  # and it still waits
+
+
+class SendsTwice(Broken):
+    def spoil(self) -> None:
+        self.tables.custody.__class__ = _Repetitive

@@ -1,0 +1,111 @@
+"""Each checker fails for a broker with the mistake it is there for, and only broken brokers make it fail."""
+
+from __future__ import annotations
+
+import pytest
+
+from agvent.broker.broker import Broker
+from agvent.event import Event
+from agvent.filters.subscription import Subscription
+from agvent.sim.checkers import CHECKERS
+from agvent.sim.checkers.lost import lost
+from agvent.sim.checkers.memory import unbounded
+from agvent.sim.checkers.order import out_of_order
+from agvent.sim.ledger import Ledger
+from agvent.sim.network import Conditions
+from agvent.sim.plan import Plan
+from agvent.sim.run import run
+from agvent.sim.topology import Edge
+from agvent.sim.world import World
+from agvent.wire.messages import Deliver
+from tests.sim import broken
+
+SEEDS = range(12)
+SECOND = 1_000_000
+
+
+MISTAKES = [
+    ("lost", broken.DropsCustodyOnLinkLoss, "line", "links"),
+    ("duplicated", broken.DoesNotDeduplicate, "ring", "none"),
+    ("unexpected", broken.DeliversToEverybody, "star", "none"),
+    ("unconfirmed", broken.ConfirmsTooEarly, "line", "none"),
+    ("convergence", broken.ResurrectsAdvertisements, "tree", "none"),
+    ("custody", broken.NeverConfirms, "line", "none"),
+    ("traffic", broken.SendsTwice, "line", "none"),
+]
+
+
+def found(make: type[Broker], *, topology: str, faults: str) -> set[str]:
+    """The checkers that fail in the first run in which any does."""
+    for seed in SEEDS:
+        verdict = run(Plan(seed=seed, topology=topology, faults=faults), make=make)
+        if verdict.violations:
+            return {violation.partition(":")[0] for violation in verdict.violations}
+    return set()
+
+
+@pytest.mark.parametrize(("checker", "make", "topology", "faults"), MISTAKES)
+def test_a_checker_finds_the_mistake_it_is_for(checker: str, make: type[Broker], topology: str, faults: str) -> None:
+    """A broker with a deliberate mistake makes its checker fail."""
+    assert checker in found(make, topology=topology, faults=faults)
+
+
+def world_of(make: type[Broker], edges: list[Edge], clients: dict[str, str]) -> World:
+    """Brokers and clients, up and attached."""
+    world = World(1, edges)
+    world.start(make)
+    world.run(world.now + 3 * SECOND)
+    for client, home in clients.items():
+        world.attach(client, home)
+    world.run(world.now + SECOND)
+    return world
+
+
+@pytest.mark.parametrize(("make", "vanished"), [(Broker, 0), (broken.AcknowledgesBeforeFsync, 1)])
+def test_what_is_acknowledged_before_fsync_is_found_lost(make: type[Broker], vanished: int) -> None:
+    """A crash between acknowledgement and fsync loses an event, and the checker says so; ours acknowledges after."""
+    world = world_of(make, [("B1", "B2")], {"p": "B1"})
+    node = world.brokers["B1"]
+    node.fsync_us = SECOND
+    world.ask("p", "publish", Event())
+    world.run(world.now + SECOND // 2)
+    node.disk.unsynced.clear()
+    node.crash(with_disk=True)
+    assert len(lost(world, Ledger(world.history))) == vanished
+
+
+@pytest.mark.parametrize(("make", "disordered"), [(Broker, 0), (broken.DoesNotHoldBack, 1)])
+def test_what_overtakes_its_predecessor_is_found_out_of_order(make: type[Broker], disordered: int) -> None:
+    """The first event is on a slow link when the second goes the other way round: a hasty home delivers that first."""
+    world = world_of(make, [("B1", "B2"), ("B2", "B3"), ("B3", "B4"), ("B4", "B1")], {"p": "B1", "s": "B3"})
+    world.ask("s", "subscribe", Subscription(id="all"))
+    world.run(world.now + SECOND)
+    routes = world.brokers["B1"].broker.router.routes
+    way = routes.choose("B3")
+    assert way is not None
+    world.network.paths[way, "B3"].conditions = Conditions(delay_us=3 * SECOND // 2)
+    world.ask("p", "publish", Event())
+    world.run(world.now + SECOND // 20)
+    routes.measure(way, 100 * SECOND, 0)
+    world.ask("p", "publish", Event())
+    world.run(world.now + 10 * SECOND)
+    assert len(out_of_order(world, Ledger(world.history))) == disordered
+    assert len([told for told in world.history.told if isinstance(told.message, Deliver)]) == 2
+
+
+@pytest.mark.parametrize(("make", "sentences"), [(Broker, 0), (broken.IgnoresTheWindow, 1)])
+def test_memory_is_bounded_by_the_window(make: type[Broker], sentences: int) -> None:
+    """Of 400 events for one neighbour at most a window is on its way untaken; a broker without a window is found."""
+    world = world_of(make, [("B1", "B2")], {"p": "B1", "s": "B2"})
+    world.check_every = 1
+    world.ask("s", "subscribe", Subscription(id="all"))
+    world.run(world.now + SECOND)
+    for _ in range(400):
+        world.ask("p", "publish", Event())
+    world.run(world.now + 2 * SECOND)
+    assert len(unbounded(world, Ledger(world.history))) == sentences
+
+
+def test_every_checker_has_a_test() -> None:
+    """The checkers are those that the tests above name."""
+    assert {*(checker for checker, *_ in MISTAKES), "order", "memory"} == CHECKERS.keys()
