@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
+from agvent.broker.interface import Forget
 from agvent.sim.network import GOOD, Conditions
 from agvent.sim.nodes import FSYNC_US
 from agvent.sim.plan import MIXES
@@ -103,7 +104,7 @@ class Faults:
         if not node.alive:
             return ""
         node.crash(with_disk=with_disk)
-        self._later(lasts, node.start)
+        self._later(lasts, node.restart)
         return node.name
 
     def _slow_disk(self, lasts: int) -> str:
@@ -125,6 +126,27 @@ class Faults:
         self._later(lasts, node.resume)
         return node.name
 
+    # Membership
+
+    def _join(self, lasts: int) -> str:
+        """A new broker with one or two links."""
+        stayed = [node.name for node in self.world.brokers.values() if not node.left]
+        neighbours = self.random.sample(stayed, min(len(stayed), self.random.choice((1, 2))))
+        name = f"J{len(self.world.brokers) + 1}"
+        self.world.join(name, neighbours)
+        return f"{name} at {' '.join(neighbours)}"
+
+    def _leave(self, lasts: int) -> str:
+        """A broker without clients, and without which the others stay connected, leaves for good."""
+        homes = {client.home for client in self.world.clients.values()}
+        free = [node for node in self.world.brokers.values() if node.alive and node.name not in homes]
+        free = [node for node in free if self.world.is_connected_without(node.name)]
+        if not free:
+            return ""
+        node = self.random.choice(free)
+        node.leave()
+        return node.name
+
     # The end of chaos
 
     def mend_all(self) -> None:
@@ -133,7 +155,15 @@ class Faults:
             path.cut, path.conditions = False, GOOD
         for node in self.world.brokers.values():
             node.fsync_us = FSYNC_US
-            if not node.alive:
+            if not node.alive and not node.left:
                 node.start()
             if node.paused:
                 node.resume()
+        self._forget_left()
+
+    def _forget_left(self) -> None:
+        """The operator tells one broker of those who left; some may have gone while nobody could hear them."""
+        stayed = next(node for node in self.world.brokers.values() if node.alive)
+        for node in self.world.brokers.values():
+            if node.left:
+                stayed.do([Forget(node.name)])

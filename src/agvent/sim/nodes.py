@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Input, LinkDown, LinkUp, Measured, Send, Synced, Tick
+from agvent.broker.interface import Append, Came, Forget, Input, LinkDown, LinkUp, Measured, Send, Synced, Tick
 from agvent.broker.records import Record
 from agvent.session.session import Session
 from agvent.sim.disk import Disk
@@ -117,6 +117,7 @@ class BrokerNode(Node):
         self.disk = Disk()
         self.fsync_us = FSYNC_US
         self.incarnation = 1
+        self.left = False  # for good
         self.make = make
         self.steps = 0
         self._appended: list[tuple[Record, ...]] = []  # not yet synced
@@ -136,6 +137,17 @@ class BrokerNode(Node):
             self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now)
             self.touched[peer] = None
         self.do([])
+
+    def restart(self) -> None:
+        """Switches it on again, unless it has left."""
+        if not self.left:
+            self.start()
+
+    def leave(self) -> None:
+        """Says that it leaves, and after a second is gone for good."""
+        self.left = True
+        self.do([Forget(self.name)])
+        self.later(self.world.now + 1_000_000, self.stop)
 
     def crash(self, *, with_disk: bool) -> None:
         """The machine stops at once; unsynced writes may be lost, or the whole disk."""

@@ -16,6 +16,7 @@ MIXES: Final[dict[str, tuple[str, ...]]] = {
     "partitions": ("partition", "cut", "lossy"),
     "all": ("cut", "one_way", "lossy", "slow", "crash", "crash", "pause", "slow_disk", "partition"),
     "disks": ("crash", "lose_disk", "cut"),
+    "members": ("join", "join", "leave", "crash", "cut"),
 }
 """The faults that a run may have; sim/faults.py says what each is."""
 

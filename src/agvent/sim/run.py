@@ -38,6 +38,11 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(plan: Plan, *, trace: Trace | None = None, make: type[Broker] = Broker) -> Verdict:
     """Runs a plan and judges it."""
+    return judged(plan, simulated(plan, trace=trace, make=make))
+
+
+def simulated(plan: Plan, *, trace: Trace | None = None, make: type[Broker] = Broker) -> World:
+    """The world at the end of a run."""
     world = World(plan.seed, [], trace=trace)
     world.build(TOPOLOGIES[plan.topology](plan.brokers, world.random))
     world.start(make)
@@ -53,7 +58,7 @@ def run(plan: Plan, *, trace: Trace | None = None, make: type[Broker] = Broker) 
         actors.back(name)
     begun = world.now
     world.run(begun + LIVENESS_US, done=lambda: is_quiet(world))
-    return judged(plan, world)
+    return world
 
 
 def is_quiet(world: World) -> bool:

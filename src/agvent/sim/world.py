@@ -107,6 +107,25 @@ class World:
         for name in self._broker_names:
             self.brokers[name] = BrokerNode(self, name, make)
 
+    def join(self, name: str, neighbours: list[str], make: type[Broker] = Broker) -> None:
+        """A new broker, linked to some that are there."""
+        self.build([(other, name) for other in neighbours])
+        self.brokers[name] = BrokerNode(self, name, make)
+        for other in neighbours:
+            if self.brokers[other].alive:
+                self.brokers[other].open(name)
+
+    def is_connected_without(self, name: str) -> bool:
+        """Would the brokers that stay reach each other without this one?"""
+        stay = [node.name for node in self.brokers.values() if not node.left and node.name != name]
+        reached = set(stay[:1])
+        while more := {b for a, b in self._both_ways() if a in reached and b in stay} - reached:
+            reached |= more
+        return bool(stay) and len(reached) == len(stay)
+
+    def _both_ways(self) -> list[Edge]:
+        return [*self.edges, *((b, a) for a, b in self.edges)]
+
     def attach(self, client: str, home: str, conditions: Conditions = GOOD) -> ClientNode:
         """A new client at a broker."""
         self.network.connect(client, home, conditions)

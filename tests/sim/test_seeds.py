@@ -1,0 +1,75 @@
+"""Seeds: those that found a bug, and a tenth of `make sim`. A bug that a seed finds gets a line in FOUND."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from agvent.sim.plan import MIXES, Plan, plan_of
+from agvent.sim.run import run
+from agvent.sim.sweep import run_twice
+from agvent.sim.topology import TOPOLOGIES
+
+CHUNK = 20
+FOUND = {
+    "a request that was superseded was said again after a break": plan_of(24),
+    "an event entered before its home had answered the advertisement": plan_of(31),
+    "fast deliveries used numbers that a restart gave out again": plan_of(37),
+    "a delivery that expired was never acknowledged": plan_of(124),
+    "a copy of an entry that lost its disk was kept back for ever": plan_of(189),
+    "a gap notice of a fast event moved the durable numbers": plan_of(577, faults="none"),
+    "copies for two homes went opposite ways round a ring": plan_of(582),
+    "an expired event was early at its home": plan_of(1039),
+    "an answer came back to its own sender": plan_of(2151),
+    "a home's new incarnation was given the old one's predecessor": plan_of(2157),
+    "a broker joined through one that had left": plan_of(5, faults="members"),
+}
+
+
+@pytest.mark.parametrize("plan", FOUND.values(), ids=FOUND.keys())
+def test_what_a_seed_once_found_stays_mended(plan: Plan) -> None:
+    """A seed that found a bug runs without a violation, twice the same way."""
+    assert run_twice(plan).violations == ()
+
+
+@pytest.mark.parametrize("first", range(10_000, 10_200, CHUNK))
+def test_seeds_have_no_violation(first: int) -> None:
+    """Every seed runs without a violation, twice the same way, over all topologies and mixes in turn."""
+    verdicts = [run_twice(plan_of(seed)) for seed in range(first, first + CHUNK)]
+    assert [(v.plan.command(), v.violations) for v in verdicts if v.violations] == []
+
+
+def test_all_topologies_and_mixes_have_their_turn() -> None:
+    """Seeds in a row meet every topology with every mix."""
+    count = len(TOPOLOGIES) * len(MIXES)
+    plans = [plan_of(seed) for seed in range(count)]
+    assert {(plan.topology, plan.faults) for plan in plans} == {(t, m) for t in TOPOLOGIES for m in MIXES}
+
+
+def test_a_plan_is_replayed_by_its_command() -> None:
+    """The options in a plan's command make the same plan again."""
+    for seed in range(40):
+        words = plan_of(seed).command().split()
+        options = dict(zip(words[2:8:2], words[3:8:2], strict=True))
+        assert plan_of(int(options["--seed"]), topology=options["--topology"], faults=options["--faults"]) == plan_of(
+            seed
+        )
+
+
+def test_a_run_does_not_depend_on_hashing() -> None:
+    """The same seed goes the same way in processes whose strings hash differently."""
+    program = "from agvent.sim.plan import plan_of; from agvent.sim.run import run; print(run(plan_of(39)).digest)"
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for hash_seed in ("1", "2")
+    }
+    assert digests == {run(plan_of(39)).digest + "\n"}
