@@ -38,7 +38,7 @@ from agvent.matching.strings import Strings
 from agvent.matching.subscriptions import Subscriptions
 from agvent.store.index_file import ALIGNMENT, MAGIC, PREFIX, VERSION, load_index, save_index
 from tests.columns import dictionary, everything, row_of
-from tests.fuzz import corpus
+from tests.fuzz import corpus, wire
 from tests.fuzz.documents import (
     DOCUMENTS,
     check_document,
@@ -312,4 +312,7 @@ TARGETS: Final[Mapping[str, Target]] = {
     ),
     "subscriptions": Target(Mutations(corpus.SUBSCRIPTIONS).draw, check_subscription, share=12),
     "saved_index": Target(draw_saved, check_saved, share=4),
+    "messages": Target(Mutations(wire.GOOD_MESSAGES).draw, wire.check_message, share=12),
+    "events": Target(Mutations(wire.GOOD_EVENTS).draw, wire.check_event, share=8),
+    "frames": Target(Mutations(wire.GOOD_FRAMES).draw, wire.check_frame, share=12),
 }

@@ -169,14 +169,22 @@ class LinkEnd:
     def _open(self, frame: Frame, happened: list[AnyMessage | Change]) -> None:
         contents = list(frame.messages)
         if frame.large:
-            whole = self._assembled.setdefault(frame.large, bytearray())
-            whole += frame.chunk
-            if len(whole) >= frame.large_bytes:
-                contents.append(bytes(self._assembled.pop(frame.large)))
+            contents += self._put_together(frame)
         try:
             happened.extend([decode_message(content) for content in contents])
         except WireError:
             self.damaged += 1
+
+    def _put_together(self, frame: Frame) -> list[bytes]:
+        """A large message when its last chunk is here; a peer that begins more than it may is not listened to."""
+        is_new = frame.large not in self._assembled
+        too_many = is_new and len(self._assembled) >= limits.LARGE_MESSAGES_MAX
+        if too_many or frame.large_bytes > limits.MESSAGE_BYTES_MAX:
+            self.damaged += 1
+            return []
+        whole = self._assembled.setdefault(frame.large, bytearray())
+        whole += frame.chunk
+        return [bytes(self._assembled.pop(frame.large))] if len(whole) >= frame.large_bytes else []
 
     def poll(self, now: int) -> list[AnyMessage | Change]:
         """What silence brings: the link goes down."""

@@ -1,0 +1,115 @@
+"""What a peer may send: good messages, events and frames, and what must hold of every other bytes in their place."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from agvent.errors import WireError
+from agvent.event import Event, Int32
+from agvent.filters.subscription import Subscription
+from agvent.types import AdvertisedAttribute, AgventType
+from agvent.wire.codec import decode_event, decode_message, encode_event, encode_message, framed, unframed
+from agvent.wire.link import LinkEnd
+from agvent.wire.messages import (
+    Adverts,
+    AnyMessage,
+    Applied,
+    Attach,
+    Confirm,
+    Considered,
+    Copies,
+    Deliver,
+    Delta,
+    Entered,
+    Entry,
+    Gap,
+    Hello,
+    Interest,
+    Publication,
+    Publish,
+    Routed,
+    Seek,
+    Subscribe,
+    Subscribed,
+    Target,
+    Took,
+)
+
+BOOK: Final = AgventType(name="Book", attributes=(AdvertisedAttribute("pages", "int", "Printed pages"),))
+GOOD_EVENTS: Final = (
+    encode_event(Event(type="Book", ancestors=("Item",), attributes={"pages": 200, "price": 12.5, "n": Int32(-7)})),
+    encode_event(
+        Event(topic="Sports/NBA", channel=42, time=datetime(2026, 3, 1, tzinfo=UTC), attributes={"é": "日本"})
+    ),
+    encode_event(Event(attributes={"list": [1, True, None, b"\0\1", {"deep": [2.5]}]}, xml="<a b='1'/>")),
+)
+PUBLICATION: Final = Publication("p", 3, GOOD_EVENTS[0], "floor = 3", ("ada",), 1_700_000_000_000_000)
+WANTED: Final = Subscription(id="ada/s1", type="Book", filter="pages > 100", context={"floor": 3})
+MESSAGES: Final[tuple[AnyMessage, ...]] = (
+    Hello("AS1", 1, {"AS1": (1, 4), "AS2": (2, 1)}),
+    Adverts("AS1", 1, 3, 4, (Entry(4, "p", BOOK, True),), (("AS1", 2048), ("AS2", 128))),
+    Copies(Entered("AS1", 1, 7), PUBLICATION, (Target("AS3", 1, 2, 1), Target("AS4", 1, 5, 0)), (("AS1", 2048),)),
+    Took("AS1", 1, "p", 3, False, ("AS3", "AS4")),
+    Routed(
+        ("AS1", "AS2"),
+        (("AS3", 128),),
+        Delta("AS3", 1, 0, (1 << 32) + 1, 4, (Considered("AS1", 1, 4),), (Interest(1, WANTED),), ("ada/s0",)),
+    ),
+    Routed(("AS3",), (("AS1", 128),), Applied("AS1", 1, 9, 4, 12, 3)),
+    Routed(("AS1",), (("AS3", 128),), Confirm("AS3", 1, {"p": 3}, {"p": 9})),
+    Routed(("AS12",), (("AS8", 128),), Seek("AS8"), "AS8", 5),
+    Attach("ada", 1, 5, 0, 4, 1),
+    Subscribe(1, 1, WANTED),
+    Subscribed(1, {"AS1": 4}, ("AS2",)),
+    Publish(PUBLICATION),
+    Deliver(4, "p", 3, False, GOOD_EVENTS[1], ("s1", "s2")),
+    Gap(5, "p", 4, 9, False, "quota", ("s1",)),
+)
+GOOD_MESSAGES: Final = tuple(encode_message(message) for message in MESSAGES)
+
+
+def check_message(content: bytes) -> bool:
+    """Bytes are a message that comes back as it was, or a WireError."""
+    try:
+        message = decode_message(content)
+    except WireError:
+        return False
+    assert decode_message(encode_message(message)) == message
+    return True
+
+
+def check_event(content: bytes) -> bool:
+    """Bytes are an event that comes back as it was, or a WireError."""
+    try:
+        event = decode_event(content)
+    except WireError:
+        return False
+    assert encode_event(decode_event(encode_event(event))) == encode_event(event)
+    return True
+
+
+def good_frames() -> tuple[bytes, ...]:
+    """What one end sends to another: a sign of life, messages, a chunk."""
+    ends = LinkEnd(1, 1), LinkEnd(1, 1)
+    out = list(ends[0].frames(2))
+    for frame in out:
+        ends[1].receive(frame, 3)
+    for frame in ends[1].frames(4):
+        ends[0].receive(frame, 5)
+    for message in MESSAGES:
+        ends[0].send(message)
+    ends[0].send(Publish(Publication("p", 4, bytes(100_000))))
+    return tuple(unframed(frame)[:4_000] for frame in (*out, *ends[0].frames(6)))
+
+
+GOOD_FRAMES: Final = good_frames()
+
+
+def check_frame(content: bytes) -> bool:
+    """A frame with a right checksum and any content does not break an end, and leaves it able to take a good one."""
+    end = LinkEnd(1, 1)
+    end.receive(framed(content), 2)
+    end.frames(3)
+    assert end.deadline() > 0
+    return not end.damaged
