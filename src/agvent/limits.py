@@ -120,6 +120,10 @@ SEEK_WAIT_US: Final = 1_000_000
 COPIES_MAX: Final = 65_536
 """Events in a broker's custody; beyond it publishers wait and copies in transit are refused."""
 
+HOME_COPIES_MAX: Final = COPIES_MAX // 4
+"""Events that wait for one home: a home that is away for long does not stop the publishers for all the others. Beyond
+it the oldest become a gap notice."""
+
 UNTAKEN_COPIES_MAX: Final = 256
 """Copies sent to a neighbour that it has not taken: a slow link keeps no more than that waiting in memory twice."""
 

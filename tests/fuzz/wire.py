@@ -63,8 +63,8 @@ MESSAGES: Final[tuple[AnyMessage, ...]] = (
     Subscribe(1, 1, WANTED),
     Subscribed(1, {"AS1": 4}, ("AS2",)),
     Publish(PUBLICATION),
-    Deliver(4, "p", 3, False, GOOD_EVENTS[1], ("s1", "s2")),
-    Gap(5, "p", 4, 9, False, "quota", ("s1",)),
+    Deliver(4, 3, 0, "p", 3, False, GOOD_EVENTS[1], ("s1", "s2")),
+    Gap(5, 4, 4, "p", 4, 9, False, "quota", ("s1",)),
 )
 GOOD_MESSAGES: Final = tuple(encode_message(message) for message in MESSAGES)
 

@@ -25,6 +25,7 @@ FOUND = {
     "an expired event was early at its home": plan_of(1039),
     "an answer came back to its own sender": plan_of(2151),
     "a home's new incarnation was given the old one's predecessor": plan_of(2157),
+    "an acknowledgement from before a break came after it": plan_of(3210),
     "a broker joined through one that had left": plan_of(5, faults="members"),
 }
 

@@ -8,7 +8,7 @@ from agvent import limits
 from agvent.broker.clients import Clients
 from agvent.broker.dispatch import Dispatch
 from agvent.broker.gossip import Gossip
-from agvent.broker.interface import Came, Effect, Forget, Input, LinkDown, LinkUp, Measured, Synced, Wake
+from agvent.broker.interface import Came, Effect, Forget, Input, LinkDown, LinkUp, Measured, Ran, Synced, Wake
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Booted, Record, Settled
 from agvent.broker.router import Router
@@ -75,6 +75,8 @@ class Broker:
                 neighbour = self.router.names.get(given.link)
                 if neighbour is not None:
                     self.router.routes.measure(neighbour, given.rtt_us, given.queued)
+            elif isinstance(given, Ran):
+                self.dispatch.ran(given, now)
             elif isinstance(given, Forget):
                 self.gossip.change(None, owner="" if given.broker == self.name else given.broker, gone=True)
             else:

@@ -14,14 +14,13 @@ from agvent import limits
 from agvent.broker.deliveries import Client
 from agvent.broker.dispatch import Dispatch
 from agvent.broker.gossip import Gossip
-from agvent.broker.homes import key_of
+from agvent.broker.homes import key_of, parsed_to
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Acknowledged, Closed, Joined, Noticed, Opened
 from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.errors import AgventError, CallerError
-from agvent.filters.languages import parse
 from agvent.wire.codec import decode_event
 from agvent.wire.messages import (
     Advertise,
@@ -174,48 +173,68 @@ class Clients:
         self.streams.safe_number = self.out.number
 
     def _done(self, link: str, request: int) -> None:
-        self.out.when_synced(lambda: self._tell(link, Done(request)))
+        attachment = self.attached[link]
+        self.out.when_synced(lambda: self._tell(link, attachment, Done(request)))
 
-    def _tell(self, link: str, message: AnyMessage) -> None:
-        if link in self.attached:
+    def _tell(self, link: str, attachment: Attachment, message: AnyMessage) -> None:
+        """Tells the client if it is still there. One that came back meanwhile asks again, and says first what it will
+        send: an acknowledgement from before would make that untrue."""
+        if self.attached.get(link) is attachment:
             self.out.send(link, message)
 
     # Events
 
     def _publish(self, link: str, client: str, message: Publish, now: int) -> None:
-        """Events are taken in the order of their sequences: a large one may come later than its followers."""
+        """Events are taken in the order of their sequences: a large one may come later than its followers.
+
+        Where custody is full they wait, and with them their publisher, whose credit they are.
+        """
         attachment, publication = self.attached[link], message.publication
         if publication.publisher != client:
             raise CallerError(f"{client!r} cannot publish as {publication.publisher!r}")
         expected, fast = attachment.expected, publication.fast
-        if publication.sequence > expected[fast]:
+        if publication.sequence > expected[fast] or self.tables.custody.is_full():
             if len(attachment.early) < limits.PUBLISH_CREDIT:
                 attachment.early[fast, publication.sequence] = publication
             return
         if publication.sequence == expected[fast]:
             expected[fast] += 1
         try:
-            self._accept(publication, now)
+            self._accept(link, publication, now)
         finally:
-            self._published(link, publication)
             following = attachment.early.pop((fast, expected[fast]), None)
             if following is not None:
                 self.came(link, Publish(following), now)
 
-    def _accept(self, publication: Publication, now: int) -> None:
+    def _accept(self, link: str, publication: Publication, now: int) -> None:
+        """Gives an event to the dispatch, and acknowledges it when it is in; a repeat is only acknowledged."""
+        attachment = self.attached[link]
         accepted = self.tables.custody.accepted.get((publication.publisher, publication.fast), 0)
         if publication.sequence <= accepted:
+            self._published(link, attachment, publication)
             return
-        event = decode_event(publication.event)
-        if publication.to:
-            parse(publication.to)
-        if event.type is not None:
-            type = self.tables.advertisements.publishes(self.tables.name, publication.publisher, event.type)
-            if type is None:
-                raise CallerError(f"{publication.publisher!r} has not advertised the type {event.type!r}")
-        self.dispatch.accept(publication, event, now)
+        try:
+            event = decode_event(publication.event)
+            parsed_to(publication.to)
+            self._check_type(publication.publisher, event.type)
+        except AgventError:
+            self._published(link, attachment, publication)  # it is settled, with the refusal that follows
+            raise
+        self.dispatch.accept(publication, event, now, lambda: self._published(link, attachment, publication))
 
-    def _published(self, link: str, publication: Publication) -> None:
+    def _publish_waiting(self, now: int) -> None:
+        """Takes the events that waited for room in custody."""
+        for link, attachment in list(self.attached.items()):
+            for fast in (False, True):
+                waiting = attachment.early.pop((fast, attachment.expected[fast]), None)
+                if waiting is not None:
+                    self.came(link, Publish(waiting), now)
+
+    def _check_type(self, publisher: str, type: str | None) -> None:
+        if type is not None and self.tables.advertisements.publishes(self.tables.name, publisher, type) is None:
+            raise CallerError(f"{publisher!r} has not advertised the type {type!r}")
+
+    def _published(self, link: str, attachment: Attachment, publication: Publication) -> None:
         published = Published(
             publication.sequence,
             publication.fast,
@@ -224,9 +243,9 @@ class Clients:
             0 if self.tables.custody.is_full() else limits.PUBLISH_CREDIT,
         )
         if publication.fast:
-            self._tell(link, published)
+            self._tell(link, attachment, published)
         else:
-            self.out.when_synced(lambda: self._tell(link, published))
+            self.out.when_synced(lambda: self._tell(link, attachment, published))
 
     # Deliveries
 
@@ -247,6 +266,8 @@ class Clients:
                     self.out.send(link, answer)
         if self.gossip.gone_types:
             self.tell_gone_types()
+        if not self.tables.custody.is_full():
+            self._publish_waiting(now)
         for name, number in self.tables.deliveries.over_quota():
             self.out.record(Noticed(name, number, "quota"))
         self.out.when_synced(lambda: self._deliver(now))

@@ -37,8 +37,10 @@ class Covering:
         """Adds one, and gives those that began or ceased to be roots."""
         self._conditions[key], self._type[key] = condition, type
         peers = self._roots.setdefault(type, {})
-        if not _calls(condition):
-            candidates = [k for k in islice(reversed(peers), CANDIDATES_MAX) if not _calls(self._conditions[k])]
+        if not calls_behaviours(condition):
+            candidates = [
+                k for k in islice(reversed(peers), CANDIDATES_MAX) if not calls_behaviours(self._conditions[k])
+            ]
             for root in candidates:
                 if covers(self._conditions[root], condition):
                     self._coverer[key] = root
@@ -76,5 +78,6 @@ class Covering:
         assert all(coverer in self._roots[self._type[key]] for key, coverer in self._coverer.items())
 
 
-def _calls(condition: Condition) -> bool:
+def calls_behaviours(condition: Condition) -> bool:
+    """Does the condition ask the event's own code?"""
     return any(isinstance(node, Call) for node in walk(condition))

@@ -106,8 +106,34 @@ class Custody:
                     self.drop(key, (record.home,))
 
     def lose(self, record: Lost) -> None:
+        """The event is let go for a home: its copy stays as a link of the chain, one for all that were lost in a
+        row."""
         key = (self.name, self.incarnation, record.publisher, record.sequence, False)
-        self.held[key].lost[record.home] = record.reason
+        held = self.held[key]
+        held.lost[record.home] = record.reason
+        if len(held.lost) == len(held.copies):
+            held.publication = msgspec.structs.replace(held.publication, event=b"")
+        before = (*key[:3], held.copies[record.home].target.predecessor, False)
+        if before in self.held and self.held[before].lost.get(record.home) == record.reason:
+            copy, target = held.copies[record.home], self.held[before].copies[record.home].target
+            copy.target = msgspec.structs.replace(copy.target, predecessor=target.predecessor)
+            self.drop(before, (record.home,))
+
+    def beyond_quota(self) -> list[tuple[str, Key]]:
+        """What entered here for homes that have not taken it for so long that they would fill this broker: for each of
+        them the oldest events, half the quota is left."""
+        waiting: dict[str, list[Key]] = {}
+        for key, held in self.held.items():
+            if self.is_entry(key) and not key[4]:
+                for home in held.copies:
+                    if home not in held.lost:
+                        waiting.setdefault(home, []).append(key)
+        return [
+            (home, key)
+            for home, keys in waiting.items()
+            if len(keys) > limits.HOME_COPIES_MAX
+            for key in keys[: len(keys) - limits.HOME_COPIES_MAX // 2]
+        ]
 
     def drop(self, key: Key, homes: tuple[str, ...]) -> None:
         held = self.held.get(key)

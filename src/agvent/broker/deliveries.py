@@ -13,7 +13,7 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.records import Acknowledged, Arrived, Booted, Joined, Noticed
-from agvent.wire.messages import Deliver, Gap, Publication
+from agvent.wire.messages import Deliver, Gap
 
 BOOT_SHIFT = 32
 
@@ -25,13 +25,16 @@ class Queue(msgspec.Struct):
     received: int = 0  # of the last one acknowledged
     waiting: dict[int, Deliver | Gap] = {}  # by number, ascending
     expires: dict[int, int] = {}  # number -> when its obligation ends
+    last_of: dict[str, int] = {}  # publisher -> the number of its last delivery
     event_bytes: int = 0  # of the events that wait
     sent: int = 0  # the last number sent on the link the client has now
 
-    def add(self, publication: Publication, lost: str, ids: tuple[str, ...]) -> None:
+    def add(self, record: Arrived, ids: tuple[str, ...]) -> None:
+        publication = record.publication
         self.number += 1
-        self.waiting[self.number] = _delivery(self.number, publication, lost, ids)
-        if not lost:
+        self.waiting[self.number] = _delivery(self.number, self.last_of.get(publication.publisher, 0), record, ids)
+        self.last_of[publication.publisher] = self.number
+        if not record.lost:
             self.event_bytes += len(publication.event)
         if publication.expires:
             self.expires[self.number] = publication.expires
@@ -57,11 +60,10 @@ class Queue(msgspec.Struct):
                 continue
             if number - self.received > limits.DELIVERY_WINDOW:
                 return
-            self.sent = number
             if isinstance(delivery, Deliver) and 0 < self.expires.get(number, 0) <= now:
-                yield _gap(delivery, "expired")
-            else:
-                yield delivery
+                delivery = _gap(delivery, "expired")
+            yield msgspec.structs.replace(delivery, after=self.sent)
+            self.sent = number
 
     def excess(self) -> int:
         """The last number to let go where there is too much: half the quota is left. 0 if there is not."""
@@ -102,17 +104,17 @@ class Deliveries:
 
     def _fast_queue(self) -> Queue:
         first = self._boot << BOOT_SHIFT
-        return Queue(first, first, waiting={}, expires={}, sent=first)
+        return Queue(first, first, waiting={}, expires={}, last_of={}, sent=first)
 
     def join(self, record: Joined) -> None:
-        durable = Queue(waiting={}, expires={})
+        durable = Queue(waiting={}, expires={}, last_of={})
         self.clients.setdefault(record.client, Client(record.client, durable, self._fast_queue()))
 
     def arrive(self, record: Arrived) -> None:
         for name, versions in record.deliveries:
             ids = tuple(key.partition("/")[2] for key, _ in versions)
             queue = self.clients[name].fast if record.publication.fast else self.clients[name].durable
-            queue.add(record.publication, record.lost, ids)
+            queue.add(record, ids)
 
     def acknowledge(self, record: Acknowledged) -> None:
         self.clients[record.client].durable.acknowledge(record.number)
@@ -127,6 +129,8 @@ class Deliveries:
             before = gaps.pop(gone.publisher, None)
             gaps[gone.publisher] = Gap(
                 number,
+                0,
+                before.behind if before else gone.behind,
                 gone.publisher,
                 min(first, before.first) if before else first,
                 max(last, before.last) if before else last,
@@ -160,11 +164,15 @@ class Deliveries:
 
 def _gap(delivery: Deliver, reason: str) -> Gap:
     sequence = delivery.sequence
-    return Gap(delivery.number, delivery.publisher, sequence, sequence, delivery.fast, reason, delivery.subscriptions)
+    return Gap(
+        delivery.number, 0, delivery.behind, delivery.publisher, sequence, sequence, delivery.fast, reason,
+        delivery.subscriptions,
+    )  # fmt: skip
 
 
-def _delivery(number: int, publication: Publication, lost: str, ids: tuple[str, ...]) -> Deliver | Gap:
-    publisher, sequence = publication.publisher, publication.sequence
-    if lost:
-        return Gap(number, publisher, sequence, sequence, publication.fast, lost, ids)
-    return Deliver(number, publisher, sequence, publication.fast, publication.event, ids)
+def _delivery(number: int, behind: int, record: Arrived, ids: tuple[str, ...]) -> Deliver | Gap:
+    publication = record.publication
+    publisher, sequence, fast = publication.publisher, publication.sequence, publication.fast
+    if record.lost:
+        return Gap(number, 0, behind, publisher, record.after + 1, sequence, fast, record.lost, ids)
+    return Deliver(number, 0, behind, publisher, sequence, fast, publication.event, ids)

@@ -6,17 +6,33 @@ records and go on at once.
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
 from agvent import limits
 from agvent.broker.arrivals import chain_of
+from agvent.broker.behaviours import Answers
 from agvent.broker.custody import Copy, Held, Key, key_of
 from agvent.broker.homes import admits, parsed_to
+from agvent.broker.interface import Ran, Run
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Accepted, Arrived, Confirmed, Kept, Lost, Released
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
 from agvent.event import Event
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target, Took, Trace
+from agvent.wire.messages import Answered, Confirm, Copies, Entered, Publication, Target, Took, Trace
+
+
+class Entering(msgspec.Struct):
+    """An event on its way in, and what its behaviours have answered so far."""
+
+    publication: Publication
+    event: Event
+    then: Callable[[], None]
+    answers: tuple[Answered, ...] = ()
 
 
 class Dispatch:
@@ -25,26 +41,67 @@ class Dispatch:
     def __init__(self, tables: Tables, router: Router, out: Outbox) -> None:
         self.tables, self.router, self.out = tables, router, out
         self.stirred = True
+        self._entering: dict[tuple[str, bool], deque[Entering]] = {}  # publisher, fast -> events not yet accepted
+        self._running: dict[int, deque[Entering]] = {}  # the number of a Run -> the queue whose first event it is for
+        self._runs = 0
         self._confirms: dict[str, tuple[dict[str, int], dict[str, int]]] = {}
 
     # At the entry
 
-    def accept(self, publication: Publication, event: Event, now: int) -> None:
-        """Takes an event in: matched to homes, with this epoch, each copy with its position and predecessor."""
-        tables = self.tables
-        fast = publication.fast
-        entered = Entered(tables.name, tables.incarnation, tables.interests.epoch)
+    def accept(self, publication: Publication, event: Event, now: int, then: Callable[[], None]) -> None:
+        """Takes an event in, and calls `then` when it is. One whose behaviours must be asked waits for their answers,
+        and its publisher's next ones wait behind it."""
+        entering = Entering(publication, event, then)
+        queue = self._entering.setdefault((publication.publisher, publication.fast), deque())
+        queue.append(entering)
+        if len(queue) == 1:
+            self._enter(queue, now)
+
+    def _enter(self, queue: deque[Entering], now: int) -> None:
+        while queue:
+            entering = queue[0]
+            if self._is_accepted(entering.publication):  # said again while it waited for its answers
+                queue.popleft().then()
+                continue
+            answers = Answers(entering.answers)
+            homes = self.tables.interests.wanting(entering.event, answers)
+            local = self.tables.homes.match(entering.event, self.tables.homes.position, answers)
+            if answers.missing:
+                self._runs += 1
+                self._running[self._runs] = queue
+                calls = tuple(answers.missing.values())
+                self.out.effect(Run(self._runs, entering.publication.event, calls))
+                return
+            queue.popleft()
+            self._accept(entering, homes, bool(local), now)
+            entering.then()
+
+    def _is_accepted(self, publication: Publication) -> bool:
+        publisher, fast = publication.publisher, publication.fast
+        return publication.sequence <= self.tables.custody.accepted.get((publisher, fast), 0)
+
+    def ran(self, ran: Ran, now: int) -> None:
+        """The answers to an event's calls: it is matched again. An answer may lead to another question."""
+        queue = self._running.pop(ran.number, None)
+        if queue:
+            queue[0].answers += ran.answers
+            self._enter(queue, now)
+
+    def _accept(self, entering: Entering, homes: list[str], is_local: bool, now: int) -> None:
+        """With this epoch, each copy with its position and predecessor."""
+        tables, publication = self.tables, entering.publication
+        entered = Entered(tables.name, tables.incarnation, tables.interests.epoch, entering.answers)
         targets = []
-        for name in tables.interests.wanting(event):
+        for name in homes:
             home = tables.interests.homes[name]
             before = tables.custody.predecessor(name, home.incarnation, publication)
             targets.append(Target(name, home.incarnation, home.position, before))
-        if tables.homes.match(event, tables.homes.position):
+        if is_local:
             before = tables.custody.predecessor(tables.name, tables.incarnation, publication)
             targets.append(Target(tables.name, tables.incarnation, tables.homes.position, before))
-        self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not fast)
-        if targets and targets[-1].home == tables.name:
-            self._arrive(entered, publication, targets[-1], "", event)
+        self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
+        if is_local:
+            self._arrive(entered, publication, targets[-1], "", entering.event)
         self._ready(key_of(entered, publication), now)
 
     def _ready(self, key: Key, now: int) -> None:
@@ -150,23 +207,26 @@ class Dispatch:
         self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None = None
     ) -> None:
         """Queues a copy for the clients it is for, and confirms it."""
-        deliveries = () if lost == "expired" else self._recipients(publication, target, lost, event)
-        self.out.record(Arrived(entered, publication, lost, deliveries), durable=not publication.fast)
+        deliveries = () if lost == "expired" else self._recipients(entered, publication, target, lost, event)
+        self.out.record(
+            Arrived(entered, publication, target.predecessor, lost, deliveries), durable=not publication.fast
+        )
         self._confirm(entered, publication)
 
     def _recipients(
-        self, publication: Publication, target: Target, lost: str, event: Event | None
+        self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None
     ) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
         """For each client its versions that the event is for; of a lost event, all that might have been."""
         homes = self.tables.homes
         if lost:
             found = [version for version in homes.current.values() if version.opened <= target.position]
         else:
-            found = homes.match(event or decode_event(publication.event), target.position)
+            event = event or decode_event(publication.event)
+            found = homes.match(event, target.position, Answers(entered.answers))
         to = parsed_to(publication.to)
         by_client: dict[str, list[tuple[str, int]]] = {}
         for version in found:
-            if admits(to, publication.destinations, version):
+            if lost or admits(to, publication.destinations, version):
                 by_client.setdefault(version.client, []).append((version.subscription.id, version.number))
         return tuple((client, tuple(versions)) for client, versions in sorted(by_client.items()))
 
@@ -240,6 +300,8 @@ class Dispatch:
         custody = self.tables.custody
         for copy in custody.overdue(now):
             custody.retry(copy)
+        for home, key in custody.beyond_quota():
+            self.out.record(Lost(key[2], key[3], home, "retention"))
         for key, held in list(custody.held.items()):
             if custody.is_entry(key):
                 self._expire(key, held, now)
@@ -250,7 +312,7 @@ class Dispatch:
     def _expire(self, key: Key, held: Held, now: int) -> None:
         """An event whose time is over is still a link of its chain, without its content."""
         if 0 < held.publication.expires <= now and not key[4]:
-            for home in held.copies:
+            for home in list(held.copies):
                 if home not in held.lost:
                     self.out.record(Lost(key[2], key[3], home, "expired"))
 

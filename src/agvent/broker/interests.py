@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
+from agvent.broker.covering import calls_behaviours
 from agvent.broker.records import Heard
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
@@ -37,7 +38,8 @@ class Interests:
         self.epoch = 0
         self.homes: dict[str, Home] = {}
         self._ordinals: list[str] = []
-        self._index = Subscriptions()  # every root of every home, under home/key
+        self._index = Subscriptions()  # every root of every home that calls no behaviour, under home/key
+        self._calling = Subscriptions()  # those that do: each is asked, or its home would lack its answers
 
     def heard(self, delta: Delta) -> Heard | None:
         """The change a Delta makes here; None if it was applied before, or does not continue what was."""
@@ -68,10 +70,9 @@ class Interests:
         for root in record.roots:
             key = root.subscription.id
             filed = msgspec.structs.replace(root.subscription, id=f"{record.home}/{key}")
-            if key in home.roots:
-                self._index.replace(filed, destination=home.ordinal)
-            else:
-                self._index.add(filed, destination=home.ordinal)
+            self._end(record.home, (key,))
+            index = self._calling if calls_behaviours(filed.condition()) else self._index
+            index.add(filed, destination=home.ordinal)
             home.roots[key] = root.version
         home.incarnation, home.number, home.position = record.incarnation, record.number, record.position
         home.considered = record.considered
@@ -88,7 +89,8 @@ class Interests:
         roots = self.homes[name].roots
         for key in keys:
             if roots.pop(key, None) is not None:
-                self._index.remove(f"{name}/{key}")
+                filed = f"{name}/{key}"
+                (self._calling if filed in self._calling else self._index).remove(filed)
 
     def void(self, name: str, incarnation: int) -> None:
         """A home lost its disk or left: what it wanted before is no more."""
@@ -103,19 +105,17 @@ class Interests:
         assert epoch == self.epoch + 1
         self.epoch = epoch
 
-    def wanting(self, event: Event, behaviours: Behaviours | None = None) -> list[str]:
+    def wanting(self, event: Event, behaviours: Behaviours) -> list[str]:
         """The homes that want the event, in the order they became known."""
-        if not len(self._index):
-            return []
-        words = self._index.destinations((event,), behaviours)[0].tolist()
-        return [
-            self._ordinals[64 * at + bit]
-            for at, word in enumerate(words)
-            if word
-            for bit in range(64)
-            if word >> bit & 1
-        ]
+        ordinals: set[int] = set()
+        if len(self._index):
+            words = self._index.destinations((event,))[0].tolist()
+            ordinals = {64 * at + bit for at, word in enumerate(words) if word for bit in range(64) if word >> bit & 1}
+        if len(self._calling):
+            found = self._calling.match(event, behaviours)
+            ordinals |= {self.homes[filed.partition("/")[0]].ordinal for filed in found}
+        return [self._ordinals[ordinal] for ordinal in sorted(ordinals)]
 
     def check(self) -> None:
-        assert len(self._index) == sum(len(home.roots) for home in self.homes.values())
+        assert len(self._index) + len(self._calling) == sum(len(home.roots) for home in self.homes.values())
         assert all(self._ordinals[home.ordinal] == name for name, home in self.homes.items())

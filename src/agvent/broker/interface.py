@@ -6,7 +6,7 @@ from __future__ import annotations
 import msgspec
 
 from agvent.broker.records import Record
-from agvent.wire.messages import AnyMessage
+from agvent.wire.messages import Answered, AnyMessage, Call
 
 # Inputs
 
@@ -56,7 +56,14 @@ class Forget(msgspec.Struct, frozen=True, gc=False):
     broker: str
 
 
-Input = Came | LinkUp | LinkDown | Measured | Synced | Tick | Forget
+class Ran(msgspec.Struct, frozen=True, gc=False):
+    """The answers to the calls of a Run, one for each."""
+
+    number: int
+    answers: tuple[Answered, ...]
+
+
+Input = Came | LinkUp | LinkDown | Measured | Synced | Tick | Forget | Ran
 
 # Effects
 
@@ -81,4 +88,12 @@ class Wake(msgspec.Struct, frozen=True, gc=False):
     at: int
 
 
-Effect = Send | Append | Wake
+class Run(msgspec.Struct, frozen=True, gc=False):
+    """Call these behaviours of an event, each once and within its budget, and give the answers with Ran."""
+
+    number: int
+    event: bytes
+    calls: tuple[Call, ...]
+
+
+Effect = Send | Append | Wake | Run

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import msgspec
 
+from agvent.errors import WireError
+from agvent.wire.codec import extended, extension
 from agvent.wire.messages import Copies, Entered, Entry, Interest, Publication, Target
 
 
@@ -103,10 +105,13 @@ class Confirmed(Record, frozen=True, tag=10):
 
 
 class Arrived(Record, frozen=True, tag=11):
-    """A copy reached its home, in its turn: for each client the subscriptions it goes to, as (key, version)."""
+    """A copy reached its home, in its turn: for each client the subscriptions it goes to, as (key, version).
+
+    `lost`: the entry let go of what came after sequence `after` up to this one, and why."""
 
     entered: Entered
     publication: Publication
+    after: int
     lost: str
     deliveries: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 
@@ -146,3 +151,20 @@ AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost
 )  # fmt: skip
+
+_encoder = msgspec.msgpack.Encoder(enc_hook=extended)
+_decoder = msgspec.msgpack.Decoder(AnyRecord, ext_hook=extension)
+
+
+def encode_record(record: Record) -> bytes:
+    """The bytes of a record, for whoever keeps the journal."""
+    return _encoder.encode(record)
+
+
+def decode_record(content: bytes) -> Record:
+    """The record of these bytes; what keeps the journal has seen to it that they are whole."""
+    try:
+        record: Record = _decoder.decode(content)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not a record: {str(error)[:200]}") from None
+    return record

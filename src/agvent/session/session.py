@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.session.inbox import Inbox
 from agvent.types import AgventType
 from agvent.wire.codec import encode_event
 from agvent.wire.messages import (
@@ -43,7 +44,7 @@ class Session:
     def __init__(self, client: str) -> None:
         self.client = client
         self.incarnation = 0
-        self.received = [0, 0]  # the last deliveries the caller was given: of durable events, of fast ones
+        self.inboxes = (Inbox(), Inbox())  # durable, fast
         self.attached = False
         self.credit = 0
         self.requests: dict[int, Request] = {}  # unanswered, oldest first
@@ -117,11 +118,13 @@ class Session:
         first = [
             min((s for f, s in self.unacknowledged if f == fast), default=self._sequences[fast] + 1) for fast in (0, 1)
         ]
-        self._out = [Attach(self.client, self.incarnation, *self.received, *first)]
+        self._out = [Attach(self.client, self.incarnation, *(inbox.received for inbox in self.inboxes), *first)]
 
     def link_down(self) -> None:
         self.attached = False
         self._out.clear()
+        for inbox in self.inboxes:
+            inbox.begin_anew()
 
     def take(self) -> list[AnyMessage]:
         """The messages to send now."""
@@ -156,12 +159,10 @@ class Session:
         return [message]
 
     def _delivered(self, message: Deliver | Gap) -> list[AnyMessage]:
-        if message.number <= self.received[message.fast]:
-            return []
-        self.received[message.fast] = message.number
+        given = self.inboxes[message.fast].take(message)
         self._out = [one for one in self._out if not isinstance(one, Received)]
-        self._out.append(Received(*self.received))
-        return [message]
+        self._out.append(Received(*(inbox.received for inbox in self.inboxes)))
+        return given
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
@@ -178,13 +179,13 @@ class Session:
         lost = self.incarnation not in (0, message.incarnation)
         self.incarnation = message.incarnation
         if lost:
-            self.received = [0, 0]
+            self.inboxes = (Inbox(), Inbox())
             for type in self.types.values():
                 self._again(Advertise(self._next_request(), type))
             for subscribe in list(self.subscriptions.values()):
                 self._again(Subscribe(self._next_request(), subscribe.version, subscribe.subscription))
         self._out.extend(self.requests.values())
-        notice = Gap(0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
+        notice = Gap(0, 0, 0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
         return [message, notice] if lost and self.subscriptions else [message]
 
     def _again(self, request: Request) -> None:

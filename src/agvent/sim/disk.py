@@ -6,16 +6,11 @@ record that is not whole, as it does on a real disk.
 
 from __future__ import annotations
 
+import zlib
 from random import Random
 
-import msgspec
-
-from agvent.broker.records import AnyRecord, Record
-from agvent.errors import WireError
-from agvent.wire.codec import framed, unframed
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(AnyRecord)
+from agvent.broker.records import Record, decode_record, encode_record
+from agvent.wire.codec import PREFIX
 
 
 class Disk:
@@ -26,7 +21,7 @@ class Disk:
         self.unsynced: list[bytes] = []
 
     def append(self, records: tuple[Record, ...]) -> None:
-        self.unsynced += [framed(_encoder.encode(record)) for record in records]
+        self.unsynced += [_sealed(encode_record(record)) for record in records]
 
     def sync(self, count: int) -> None:
         """The first `count` unsynced records are safe."""
@@ -46,11 +41,18 @@ class Disk:
 
     def read(self) -> list[Record]:
         """The records after a restart; what is torn, and all after it, is cut off."""
-        records: list[Record] = []
-        for at, data in enumerate(self.synced):
-            try:
-                records.append(_decoder.decode(unframed(data)))
-            except WireError:
-                del self.synced[at:]
-                break
-        return records
+        contents = [_unsealed(data) for data in self.synced]
+        whole = contents.index(None) if None in contents else len(contents)
+        del self.synced[whole:]
+        return [decode_record(content) for content in contents[:whole] if content is not None]
+
+
+def _sealed(content: bytes) -> bytes:
+    return PREFIX.pack(len(content), zlib.crc32(content)) + content
+
+
+def _unsealed(data: bytes) -> bytes | None:
+    """The content of a record on disk, None if it is torn."""
+    content = data[PREFIX.size :]
+    whole = len(data) >= PREFIX.size and PREFIX.unpack_from(data) == (len(content), zlib.crc32(content))
+    return content if whole else None

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import msgspec
 
+from agvent.broker.behaviours import Answers
 from agvent.broker.records import Accepted, Closed, Heard, Opened, Owned
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
@@ -119,13 +120,14 @@ class Ledger:
     def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> None:
         publication = accepted.record.publication
         to = parse(publication.to) if publication.to else None
+        answers = Answers(accepted.record.entered.answers)
         for home, heads in accepted.homes.items():
             for known in self.versions.get((home, heads.incarnation), []):
                 if not known.opened <= heads.position or (known.closed and known.closed <= heads.position):
                     continue
                 if publication.destinations and known.client not in publication.destinations:
                     continue
-                if not evaluate(known.condition, accepted.event):
+                if not evaluate(known.condition, accepted.event, answers):
                     continue
                 if to is not None and not evaluate(to, known.subscription.context or {}):
                     continue

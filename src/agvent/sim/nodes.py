@@ -10,9 +10,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Forget, Input, LinkDown, LinkUp, Measured, Send, Synced, Tick
+from agvent.broker.interface import (
+    Append,
+    Came,
+    Forget,
+    Input,
+    LinkDown,
+    LinkUp,
+    Measured,
+    Ran,
+    Run,
+    Send,
+    Synced,
+    Tick,
+)
 from agvent.broker.records import Record
 from agvent.session.session import Session
+from agvent.sim.behaviours import answered
 from agvent.sim.disk import Disk
 from agvent.wire.link import Change, LinkEnd
 from agvent.wire.messages import AnyMessage
@@ -21,6 +35,7 @@ if TYPE_CHECKING:
     from agvent.sim.world import World
 
 FSYNC_US = 1_000
+RUN_US = 3_000
 MEASURE_US = 1_000_000
 
 
@@ -188,6 +203,9 @@ class BrokerNode(Node):
                 self.send(effect.link, effect.message)
             elif isinstance(effect, Append):
                 self._append(effect)
+            elif isinstance(effect, Run):
+                answers = tuple(answered(effect.event, call) for call in effect.calls)
+                self.later(self.world.now + RUN_US, self.do, [Ran(effect.number, answers)])
             else:
                 self.later(effect.at, self._tick)
         self.pump()

@@ -67,7 +67,7 @@ def _shown(message: AnyMessage) -> str:
             return f"{publication.publisher}:{publication.sequence} for {homes} by {way} attempt {attempt}"
         case Took(_, _, publisher, sequence, _, homes):
             return f"{publisher}:{sequence} for {' '.join(homes)}"
-        case Deliver(number, publisher, sequence, _, _, subscriptions):
+        case Deliver(number, _, _, publisher, sequence, _, _, subscriptions):
             return f"#{number} {publisher}:{sequence} for {' '.join(subscriptions)}"
         case Publish(publication):
             return f"{publication.publisher}:{publication.sequence}"

@@ -104,6 +104,8 @@ class Actors:
             f"price < {low} AND city = 'Oslo'",
             "open",
             f"price BETWEEN {low} AND {low + 3}",
+            f"city = 'Rome' AND is_dear({low})",
+            f"twice(price) > {low} OR fails()",
         )
         options: dict[str, Any] = {"filter": random.choice(filters)}
         if random.random() < 0.7:

@@ -24,21 +24,23 @@ INT32_CODE: Final = 1
 """The MessagePack extension type of an Int32."""
 
 
-def _extended(value: object) -> Any:
+def extended(value: object) -> Any:
+    """The extension of a value that MessagePack has no kind for."""
     if isinstance(value, Int32):
         return msgspec.msgpack.Ext(INT32_CODE, int(value).to_bytes(4, "big", signed=True))
     raise TypeError(f"a value of type {type(value).__name__} has no bytes")
 
 
-def _extension(code: int, content: memoryview) -> Any:
+def extension(code: int, content: memoryview) -> Any:
+    """The value of an extension."""
     if code != INT32_CODE or len(content) != 4:
         raise ValueError(f"no extension type {code} of {len(content)} bytes")
     return Int32(int.from_bytes(content, "big", signed=True))
 
 
-_encoder = msgspec.msgpack.Encoder(enc_hook=_extended)
-_messages = msgspec.msgpack.Decoder(AnyMessage, ext_hook=_extension)
-_events = msgspec.msgpack.Decoder(Event, ext_hook=_extension)
+_encoder = msgspec.msgpack.Encoder(enc_hook=extended)
+_messages = msgspec.msgpack.Decoder(AnyMessage, ext_hook=extension)
+_events = msgspec.msgpack.Decoder(Event, ext_hook=extension)
 
 
 def encode_message(message: AnyMessage) -> bytes:

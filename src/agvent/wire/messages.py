@@ -7,6 +7,8 @@ from 1, and 0 stands for none.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from agvent.filters.subscription import Subscription
@@ -42,12 +44,28 @@ class Publication(Part, frozen=True):
     fast: bool = False
 
 
+class Call(Part, frozen=True):
+    """A call of a behaviour that some filter makes."""
+
+    name: str
+    args: tuple[Any, ...]
+
+
+class Answered(Part, frozen=True):
+    """What a call gave: null where it failed, and then why."""
+
+    call: Call
+    value: Any
+    fault: str = ""
+
+
 class Entered(Part, frozen=True):
-    """Where and when an event entered: the entry broker, its incarnation, its epoch."""
+    """Where and when an event entered: the entry broker, its incarnation, its epoch; what its behaviours said there."""
 
     entry: str
     incarnation: int
     epoch: int
+    answers: tuple[Answered, ...] = ()
 
 
 class Target(Part, frozen=True):
@@ -294,9 +312,15 @@ class Published(Message, frozen=True, tag=33):
 
 
 class Deliver(Message, frozen=True, tag=34):
-    """One event for all the client's subscriptions that it matched."""
+    """One event for all the client's subscriptions that it matched.
+
+    `after` is the number sent before it, `behind` that of the same publisher's one before it: a large event may come
+    later than what was sent after it, and holds back its own publisher's events only.
+    """
 
     number: int
+    after: int
+    behind: int
     publisher: str
     sequence: int
     fast: bool
@@ -308,6 +332,8 @@ class Gap(Message, frozen=True, tag=35):
     """Events that will not come: in the numbered stream of deliveries, so that it has its place and is acknowledged."""
 
     number: int
+    after: int
+    behind: int
     publisher: str
     first: int
     last: int

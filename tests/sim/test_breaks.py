@@ -1,0 +1,42 @@
+"""Particular breaks that seeds found, as small worlds of their own."""
+
+from __future__ import annotations
+
+from agvent.event import Event
+from agvent.filters.subscription import Subscription
+from tests.sim.watched import SECOND, Watched
+
+
+def test_acknowledgements_from_before_a_break_do_not_follow_it() -> None:
+    """A broker that stood still while its client came back acknowledges to the new link only what comes over it."""
+    world = Watched([("B1", "B2")])
+    world.attach("p", "B1")
+    world.wait(1)
+    world.brokers["B1"].fsync_us = SECOND // 2
+    for _ in range(3):
+        world.ask("p", "publish", Event())
+    world.wait(0.01)
+    world.clients["p"].leave()
+    world.clients["p"].back()
+    for _ in range(3):
+        world.ask("p", "publish", Event())
+    world.wait(10)
+    assert world.clients["p"].session.unacknowledged == {}
+    assert world.brokers["B1"].broker.tables.custody.accepted == {("p", False): 6}
+
+
+def test_a_subscription_calls_behaviours_once_at_the_entry() -> None:
+    """The entry asks an event's behaviours, and the home judges by the answers that came with it; a fault is
+    unknown."""
+    world = Watched([("B1", "B2")])
+    world.attach("p", "B1")
+    world.attach("s", "B2")
+    world.wait(1)
+    world.ask("s", "subscribe", Subscription(id="dear", filter="is_dear(5)"))
+    world.ask("s", "subscribe", Subscription(id="nested", filter="twice(twice(price)) = 28"))
+    world.ask("s", "subscribe", Subscription(id="broken", filter="fails() OR price = 1"))
+    world.wait(1)
+    for price in (7, 1, 3):
+        world.ask("p", "publish", Event(attributes={"price": price}))
+    world.wait(1)
+    assert world.delivered("s") == [(1, ("dear", "nested")), (2, ("broken",))]

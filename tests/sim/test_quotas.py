@@ -1,0 +1,125 @@
+"""Bounds: who is slow or away costs memory up to a bound, then gets a gap notice, and stops nobody else."""
+
+from __future__ import annotations
+
+import pytest
+
+from agvent import limits
+from agvent.event import Event
+from agvent.filters.subscription import Subscription
+from agvent.sim.checkers.lost import lost
+from agvent.sim.ledger import Ledger
+from agvent.sim.network import Conditions
+from agvent.wire.messages import Deliver, Gap
+from tests.sim.watched import Watched
+
+
+def two_homes() -> Watched:
+    """A publisher at B1 and subscribers to everything at B2 and B3, in a line with B1 in the middle."""
+    world = Watched([("B1", "B2"), ("B1", "B3")])
+    for client, home in (("p", "B1"), ("near", "B2"), ("far", "B3")):
+        world.attach(client, home)
+    world.wait(1)
+    for client in ("near", "far"):
+        world.ask(client, "subscribe", Subscription(id="all"))
+    world.wait(1)
+    return world
+
+
+def gaps(world: Watched, client: str) -> list[tuple[str, int, int, str, tuple[str, ...]]]:
+    told = [one.message for one in world.history.told if one.client == client]
+    return [(m.publisher, m.first, m.last, m.reason, m.subscriptions) for m in told if isinstance(m, Gap)]
+
+
+def test_a_client_that_is_away_gets_a_gap_notice_for_what_was_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond its quota a client's oldest deliveries become one notice; what is left comes after it, and none is
+    lost."""
+    monkeypatch.setattr(limits, "CLIENT_DELIVERIES_MAX", 10)
+    world = two_homes()
+    world.clients["far"].leave()
+    for _ in range(14):
+        world.ask("p", "publish", Event())
+        world.wait(0.1)
+    world.wait(5)
+    world.clients["far"].back()
+    world.wait(5)
+    assert gaps(world, "far") == [("p", 1, 6, "quota", ("all",))]
+    assert [sequence for sequence, _ in world.delivered("far")] == list(range(7, 15))
+    assert [sequence for sequence, _ in world.delivered("near")] == list(range(1, 15))
+    assert lost(world, Ledger(world.history)) == []
+
+
+def test_a_home_that_is_away_does_not_fill_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits for an unreachable home is bounded: the oldest become one gap notice, and others get everything."""
+    monkeypatch.setattr(limits, "HOME_COPIES_MAX", 10)
+    world = two_homes()
+    world.cut("B1", "B3")
+    for _ in range(30):
+        world.ask("p", "publish", Event())
+        world.wait(0.5)
+    held = world.brokers["B1"].broker.tables.custody.held
+    assert len(held) <= limits.HOME_COPIES_MAX + 2
+    world.mend("B1", "B3")
+    world.wait(30)
+    [(publisher, first, last, reason, subscriptions)] = gaps(world, "far")
+    assert (publisher, first, reason, subscriptions) == ("p", 1, "retention", ("all",))
+    assert [sequence for sequence, _ in world.delivered("far")] == list(range(last + 1, 31))
+    assert [sequence for sequence, _ in world.delivered("near")] == list(range(1, 31))
+    assert lost(world, Ledger(world.history)) == []
+    assert held == {}
+
+
+def test_a_full_entry_makes_publishers_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where custody is full, publications wait in credit and nothing is refused; all go through when there is room."""
+    monkeypatch.setattr(limits, "COPIES_MAX", 8)
+    world = two_homes()
+    world.cut("B1", "B3")
+    for _ in range(20):
+        world.ask("p", "publish", Event())
+    world.wait(3)
+    assert len(world.brokers["B1"].broker.tables.custody.held) == limits.COPIES_MAX
+    assert len(world.clients["p"].session.unacknowledged) == 12
+    world.mend("B1", "B3")
+    world.wait(60)
+    assert [sequence for sequence, _ in world.delivered("far")] == list(range(1, 21))
+    assert world.clients["p"].session.unacknowledged == {}
+
+
+def test_a_slow_consumer_holds_no_more_than_its_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client on a slow link has at most a window of deliveries under way, and others are not slower for it."""
+    monkeypatch.setattr(limits, "DELIVERY_WINDOW", 4)
+    world = two_homes()
+    for path in (("B3", "far"), ("far", "B3")):
+        world.network.paths[path].conditions = Conditions(delay_us=200_000)
+    for _ in range(20):
+        world.ask("p", "publish", Event())
+    world.wait(1)
+    queue = world.brokers["B3"].broker.tables.deliveries.clients["far"].durable
+    assert queue.sent - queue.received <= 4
+    assert len(world.delivered("near")) == 20
+    world.wait(10)
+    assert [sequence for sequence, _ in world.delivered("far")] == list(range(1, 21))
+
+
+def test_a_large_event_delays_only_its_own_publisher() -> None:
+    """10 MB go in chunks: another publisher's small events overtake them, its own publisher's next one does not."""
+    world = Watched([("B1", "B2")])
+    for path in world.network.paths.values():
+        path.conditions = Conditions(bytes_per_s=4_000_000)
+    for client, home in (("big", "B1"), ("small", "B1"), ("s", "B2")):
+        world.attach(client, home)
+    world.wait(1)
+    world.ask("s", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    world.ask("big", "publish", Event(attributes={"data": bytes(10_000_000)}))
+    world.ask("big", "publish", Event())
+    world.wait(0.5)
+    for _ in range(5):
+        world.ask("small", "publish", Event())
+    world.wait(30)
+    arrived = [
+        (told.message.publisher, told.message.sequence)
+        for told in world.history.told
+        if told.client == "s" and isinstance(told.message, Deliver)
+    ]
+    assert arrived == [*(("small", number) for number in range(1, 6)), ("big", 1), ("big", 2)]
