@@ -6,7 +6,7 @@ number up to which nothing is missing.
 
 from __future__ import annotations
 
-from agvent.wire.messages import AnyMessage, Deliver, Gap
+from agvent.wire.messages import Deliver, Gap
 
 
 class Inbox:
@@ -23,12 +23,12 @@ class Inbox:
         self._next.clear()
         self._early.clear()
 
-    def take(self, message: Deliver | Gap) -> list[AnyMessage]:
+    def take(self, message: Deliver | Gap) -> list[Deliver | Gap]:
         """What may be given now that this one is here; nothing of a repeat."""
         if message.number <= self.received:
             return []
         self._next[message.after] = message.number
-        given: list[AnyMessage] = []
+        given: list[Deliver | Gap] = []
         if message.number not in self._ahead:
             if self._has(message.behind):
                 self._give(message, given)
@@ -43,7 +43,7 @@ class Inbox:
     def _has(self, number: int) -> bool:
         return number <= self.received or number in self._ahead
 
-    def _give(self, message: Deliver | Gap, given: list[AnyMessage]) -> None:
+    def _give(self, message: Deliver | Gap, given: list[Deliver | Gap]) -> None:
         """Gives a delivery, and those of its publisher that waited for it."""
         waiting: Deliver | Gap | None = message
         while waiting is not None:

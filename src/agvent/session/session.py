@@ -162,7 +162,7 @@ class Session:
         given = self.inboxes[message.fast].take(message)
         self._out = [one for one in self._out if not isinstance(one, Received)]
         self._out.append(Received(*(inbox.received for inbox in self.inboxes)))
-        return given
+        return [*given]
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again

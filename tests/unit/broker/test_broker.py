@@ -1,0 +1,103 @@
+"""The broker as a function: the same inputs give the same effects, and a stranger's words change nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from agvent.broker.broker import Broker
+from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Send, Synced
+from agvent.event import Event
+from agvent.filters.subscription import Subscription
+from agvent.wire.codec import encode_event
+from agvent.wire.messages import (
+    Attach,
+    Attached,
+    Deliver,
+    Hello,
+    Publication,
+    Publish,
+    Published,
+    Refused,
+    Subscribe,
+    Subscribed,
+)
+from tests.fuzz.wire import MESSAGES
+
+EVENT = encode_event(Event(attributes={"price": 3}))
+
+
+def synced(broker: Broker, effects: list[Effect], now: int) -> list[Effect]:
+    """The effects, and those that follow when the journal is synced, and so on."""
+    out = list(effects)
+    while appends := [effect for effect in effects if isinstance(effect, Append)]:
+        effects = broker.step([Synced(appends[-1].number)], now)
+        out += effects
+    return out
+
+
+def attached() -> Broker:
+    broker = Broker("B1", 1)
+    synced(broker, broker.step([], 1), 1)
+    attach = Came("ada", Attach("ada", 0, 0, 0, 1, 1))
+    effects = synced(broker, broker.step([LinkUp("ada", to_broker=False), attach], 2), 2)
+    assert [effect.message for effect in effects if isinstance(effect, Send)] == [Attached("B1", 1, 64)]
+    return broker
+
+
+def test_one_broker_alone_matches_and_delivers() -> None:
+    """A subscription and a publication of one client: acknowledged and delivered, after the sync and not before."""
+    broker = attached()
+    subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s", filter="price > 2")))
+    effects = synced(broker, broker.step([subscribe], 3), 3)
+    assert [e.message for e in effects if isinstance(e, Send)] == [Subscribed(1, {"B1": 1}, ())]
+    at_once = broker.step([Came("ada", Publish(Publication("ada", 1, EVENT)))], 4)
+    assert [effect for effect in at_once if isinstance(effect, Send)] == []
+    effects = synced(broker, at_once, 4)
+    assert [e.message for e in effects if isinstance(e, Send)] == [
+        Published(1, False, "B1", 1, 64),
+        Deliver(1, 0, 0, "ada", 1, False, EVENT, ("s",)),
+    ]
+    broker.check()
+
+
+def test_the_same_inputs_give_the_same_effects() -> None:
+    """Two brokers that are given the same do the same."""
+    inputs: list[list[Input]] = [
+        [LinkUp("ada", to_broker=False), Came("ada", Attach("ada", 0, 0, 0, 1, 1))],
+        [LinkUp("B2", to_broker=True), Came("B2", Hello("B2", 1, {}))],
+        [Came("ada", Subscribe(1, 1, Subscription(id="s"))), Came("ada", Publish(Publication("ada", 1, EVENT)))],
+    ]
+    brokers = [Broker("B1", 1), Broker("B1", 1)]
+    for at, given in enumerate(inputs, 1):
+        first, second = [synced(broker, broker.step(list(given), at), at) for broker in brokers]
+        assert first == second
+
+
+@pytest.mark.parametrize("message", MESSAGES, ids=lambda message: type(message).__name__)
+def test_a_stranger_changes_nothing(message: object) -> None:
+    """What comes over a link that nobody has introduced himself on has no effect, but for the introductions."""
+    broker = attached()
+    effects = broker.step([LinkUp("x", to_broker=False), Came("x", message)], 5)  # type: ignore[arg-type]
+    if not isinstance(message, (Hello, Attach)):
+        assert effects == []
+    broker.check()
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        (Publish(Publication("ben", 1, EVENT)), "'ada' cannot publish as 'ben'"),
+        (Publish(Publication("ada", 1, b"\x01")), "not a message: Expected `object`, got `int`"),
+        (Publish(Publication("ada", 1, EVENT, to="floor >")), "line 1, column 8: expected a value"),
+        (Subscribe(1, 1, Subscription(id="s", filter="price >> 1")), "line 1, column 8: expected a value"),
+    ],
+    ids=["another's name", "no event", "a bad address", "a bad filter"],
+)
+def test_a_mistake_is_refused_and_changes_nothing(message: object, reason: str) -> None:
+    """A client's mistake is answered with what is wrong, and no record is written."""
+    broker = attached()
+    before = broker.out.number
+    effects = broker.step([Came("ada", message)], 5)  # type: ignore[arg-type]
+    [refused] = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, Refused)]
+    assert refused.reason.startswith(reason)
+    assert broker.out.number == before
