@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format fuzz bench-match clean clean-kernels
+.PHONY: help demo test lint format fuzz sim bench-match clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -31,6 +31,9 @@ format: .venv/dev.stamp  ## let ruff lay out the code
 fuzz: .venv/dev.stamp  ## try random inputs on every parser and decoder; INPUTS=1000000 SECONDS=3600 SEED=0
 	PYTHONPATH=benchmarks $(BIN)/python -m tests.fuzz $(if $(INPUTS),--inputs $(INPUTS)) \
 		$(if $(SECONDS),--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
+sim: .venv/runtime.stamp  ## run 2,000 seeded worlds of brokers with faults; SEEDS=50000 FIRST=0
+	$(BIN)/agvent sim --seeds $(or $(SEEDS),2000) --first-seed $(or $(FIRST),0)
 
 bench-match: .venv/runtime.stamp  ## the table of docs/performance.md
 	$(BIN)/python benchmarks/match.py --table

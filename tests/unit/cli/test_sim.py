@@ -1,0 +1,71 @@
+"""`agvent sim`: what it prints, and its exit code."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+
+import msgspec
+import pytest
+
+from agvent.cli import sim
+from agvent.sim.run import run
+from tests.sim import broken
+
+
+def agvent_sim(*words: str) -> int:
+    parser = argparse.ArgumentParser(prog="agvent sim")
+    sim.configure(parser)
+    args = parser.parse_args(words)
+    code: int = args.run(args)
+    return code
+
+
+def test_the_summary_counts_runs_and_what_happened_in_them(capsys: pytest.CaptureFixture[str]) -> None:
+    """--json prints one object: runs, violations, events, deliveries, faults by kind."""
+    assert agvent_sim("--first-seed", "32", "--seeds", "2", "--jobs", "1", "--json") == 0
+    summary = msgspec.json.decode(capsys.readouterr().out)
+    assert (summary["runs"], summary["violations"]) == (2, 0)
+    assert summary["events"] > 0
+    assert sum(summary["faults"].values()) > 0
+    assert list(summary) == [
+        "runs", "violations", "events", "deliveries", "steps", "frames", "virtual_s", "faults"
+    ]  # fmt: skip
+
+
+def test_several_jobs_give_the_same_summary(capsys: pytest.CaptureFixture[str]) -> None:
+    """How many processes run the seeds changes nothing but the time."""
+    for jobs in ("1", "2"):
+        agvent_sim("--seeds", "3", "--faults", "none", "--jobs", jobs, "--json")
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == second
+
+
+def test_a_trace_has_a_line_for_everything_in_fixed_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    """--trace prints when, who, whom, what; the summary comes last."""
+    assert agvent_sim("--topology", "line", "--faults", "links", "--seed", "8", "--trace") == 0
+    *lines, totals, faults = capsys.readouterr().out.splitlines()
+    assert totals.startswith("1 runs, 0 violations: ")
+    assert faults.startswith("faults: ")
+    assert {line[13:15] for line in lines} == {"  "}
+    assert {line[22] for line in lines} == {"→", "=", "-", "!", "*"}
+    times = [float(line[:13]) for line in lines]
+    assert times == sorted(times)
+
+
+def test_a_violation_is_one_line_that_says_how_to_replay_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run with a violation gives exit code 1, and a line with the command that shows it."""
+    monkeypatch.setattr("agvent.sim.sweep.run", partial(run, make=broken.DeliversToEverybody))
+    assert agvent_sim("--topology", "star", "--faults", "none", "--seed", "2") == 1
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("violation: unexpected: ")
+    assert line.endswith("; replay: agvent sim --topology star --faults none --seed 2 --trace")
+
+
+def test_a_trace_is_of_one_seed(capsys: pytest.CaptureFixture[str]) -> None:
+    """--trace without --seed is a mistake."""
+    with pytest.raises(SystemExit):
+        agvent_sim("--trace")
+    assert "--trace needs --seed" in capsys.readouterr().err
