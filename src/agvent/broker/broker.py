@@ -135,6 +135,7 @@ class Broker:
 
     def _tick(self, now: int) -> None:
         self._wake = 0
+        self.streams.stirred = True
         self.dispatch.tick(now)
         if self.tables.homes.replaced:
             self.streams.ask_settled()
@@ -154,7 +155,7 @@ class Broker:
             self.tables.custody.held
             or self.clients.requests.open
             or self.tables.homes.replaced
-            or self.streams.is_waiting()
+            or self.streams.outstanding
         )
 
     def check(self) -> None:

@@ -5,7 +5,7 @@ A client repeats what was not answered when it comes back, so every request is o
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -257,6 +257,7 @@ class Clients:
             self.out.record(Acknowledged(client.name, number, now))
         if client.fast.received < fast_number <= client.fast.number:
             client.fast.acknowledge(fast_number)
+            self.tables.deliveries.stirred[client.name] = None
 
     def flush(self, now: int) -> None:
         """Answers, notices and deliveries that may go out now."""
@@ -270,10 +271,13 @@ class Clients:
             self._publish_waiting(now)
         for name, number in self.tables.deliveries.over_quota():
             self.out.record(Noticed(name, number, "quota"))
-        self.out.when_synced(lambda: self._deliver(now))
+        stirred, self.tables.deliveries.stirred = self.tables.deliveries.stirred, {}
+        if stirred:
+            self.out.when_synced(lambda: self._deliver(stirred, now))
 
-    def _deliver(self, now: int) -> None:
-        for client in self.tables.deliveries.clients.values():
+    def _deliver(self, names: Iterable[str], now: int) -> None:
+        for name in names:
+            client = self.tables.deliveries.clients[name]
             if client.link:
                 for queue in (client.durable, client.fast):
                     for delivery in queue.ready(now):

@@ -4,7 +4,8 @@ A copy is an event for one home. It waits for a route, is sent to a neighbour, a
 on disk. Then a broker on the way lets it go; the entry keeps it, handed over, until the home confirms it, and sends it
 again if that takes too long. Whatever was sent and not answered when its time is over waits again.
 
-Cost: a sweep looks at every copy once each tick; the number of copies is bounded by COPIES_MAX.
+Cost: a step looks at the events that wait, a confirmation at those for its home, a tick at all; there are at most
+COPIES_MAX.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ class Standing(Enum):
 class Copy(msgspec.Struct):
     """One home's copy of an event. `neighbour` is who has it while SENT; `due` is when its time is over."""
 
+    key: Key
     target: Target
     standing: Standing = Standing.WAITING
     neighbour: str = ""
@@ -68,6 +70,8 @@ class Custody:
             tuple[str, int, str, bool], int
         ] = {}  # home, its incarnation, publisher, fast -> last sequence
         self.untaken: dict[str, int] = {}  # neighbour -> copies SENT to it
+        self._of_home: dict[str, dict[Key, None]] = {}  # home -> events held for it, oldest first
+        self._waiting: dict[Key, None] = {}  # every event with a copy WAITING is here, and perhaps others
 
     # Records
 
@@ -87,8 +91,11 @@ class Custody:
             held.lost.update({target.home: copies.lost for target in copies.targets})
 
     def _hold(self, entered: Entered, publication: Publication, targets: tuple[Target, ...], trace: Trace) -> None:
-        copies = {target.home: Copy(target) for target in targets if target.home != self.name}
         key = key_of(entered, publication)
+        copies = {target.home: Copy(key, target) for target in targets if target.home != self.name}
+        for home in copies:
+            self._of_home.setdefault(home, {})[key] = None
+            self._waiting[key] = None
         if key in self.held:
             for home, copy in copies.items():
                 self.held[key].copies.setdefault(home, copy)
@@ -99,11 +106,10 @@ class Custody:
         self.drop((record.entry, record.incarnation, record.publisher, record.sequence, fast), record.homes)
 
     def confirm(self, record: Confirmed, *, fast: bool = False) -> None:
-        for key, held in list(self.held.items()):
-            if key[0] == self.name and key[4] == fast and record.home in held.copies:
-                copy = held.copies[record.home]
-                if copy.target.incarnation == record.incarnation and key[3] <= record.sequences.get(key[2], 0):
-                    self.drop(key, (record.home,))
+        for key in list(self._of_home.get(record.home, ())):
+            reached = self.is_entry(key) and key[4] == fast and key[3] <= record.sequences.get(key[2], 0)
+            if reached and self.held[key].copies[record.home].target.incarnation == record.incarnation:
+                self.drop(key, (record.home,))
 
     def lose(self, record: Lost) -> None:
         """The event is let go for a home: its copy stays as a link of the chain, one for all that were lost in a
@@ -122,18 +128,12 @@ class Custody:
     def beyond_quota(self) -> list[tuple[str, Key]]:
         """What entered here for homes that have not taken it for so long that they would fill this broker: for each of
         them the oldest events, half the quota is left."""
-        waiting: dict[str, list[Key]] = {}
-        for key, held in self.held.items():
-            if self.is_entry(key) and not key[4]:
-                for home in held.copies:
-                    if home not in held.lost:
-                        waiting.setdefault(home, []).append(key)
-        return [
-            (home, key)
-            for home, keys in waiting.items()
-            if len(keys) > limits.HOME_COPIES_MAX
-            for key in keys[: len(keys) - limits.HOME_COPIES_MAX // 2]
-        ]
+        found: list[tuple[str, Key]] = []
+        for home, keys in self._of_home.items():
+            if len(keys) > limits.HOME_COPIES_MAX:
+                kept = [k for k in keys if self.is_entry(k) and not k[4] and home not in self.held[k].lost]
+                found += [(home, key) for key in kept[: len(kept) - limits.HOME_COPIES_MAX // 2]]
+        return found
 
     def drop(self, key: Key, homes: tuple[str, ...]) -> None:
         held = self.held.get(key)
@@ -143,13 +143,15 @@ class Custody:
             copy = held.copies.pop(home, None)
             if copy is not None:
                 self._leave(copy)
+                del self._of_home[home][key]
         if not held.copies:
             del self.held[key]
+            self._waiting.pop(key, None)
 
     def void(self, home: str, incarnation: int) -> None:
         """The home left, or lost its disk: copies for what it was before are owed to nobody."""
-        for key, held in list(self.held.items()):
-            if home in held.copies and held.copies[home].target.incarnation < incarnation:
+        for key in list(self._of_home.get(home, ())):
+            if self.held[key].copies[home].target.incarnation < incarnation:
                 self.drop(key, (home,))
         for chain in [chain for chain in self.chain if chain[0] == home and chain[1] < incarnation]:
             del self.chain[chain]
@@ -167,6 +169,7 @@ class Custody:
     def wait(self, copy: Copy) -> None:
         self._leave(copy)
         copy.standing = Standing.WAITING
+        self._waiting[copy.key] = None
 
     def sent(self, copy: Copy, neighbour: str, now: int) -> None:
         assert copy.standing is Standing.WAITING
@@ -186,13 +189,15 @@ class Custody:
     def is_entry(self, key: Key) -> bool:
         return key[0] == self.name and key[1] == self.incarnation
 
-    def waiting(self) -> Iterator[tuple[Key, Held, list[Copy]]]:
-        """Events on disk here with copies that wait, oldest first."""
-        for key, held in list(self.held.items()):
-            if held.ready:
-                copies = [copy for copy in held.copies.values() if copy.standing is Standing.WAITING]
-                if copies:
-                    yield key, held, copies
+    def waiting(self) -> Iterator[tuple[Held, list[Copy]]]:
+        """Events on disk here with copies that wait, in the order they began to."""
+        for key in list(self._waiting):
+            held = self.held[key]
+            copies = [copy for copy in held.copies.values() if copy.standing is Standing.WAITING]
+            if copies and held.ready:
+                yield held, copies
+            if all(copy.standing is not Standing.WAITING for copy in held.copies.values()):
+                del self._waiting[key]
 
     def overdue(self, now: int) -> list[Copy]:
         """Copies whose time is over, for the next attempt."""
@@ -219,9 +224,7 @@ class Custody:
     def settled(self, home: str, position: int) -> int:
         """The least position that a copy under way to a home carries, or the one that new copies will."""
         under_way = (
-            held.copies[home].target.position
-            for key, held in self.held.items()
-            if home in held.copies and self.is_entry(key)
+            self.held[key].copies[home].target.position for key in self._of_home.get(home, ()) if self.is_entry(key)
         )
         return min(under_way, default=position)
 
@@ -239,6 +242,10 @@ class Custody:
 
     def check(self) -> None:
         assert all(held.copies and self.name not in held.copies for held in self.held.values())
+        waiting = {k for k, h in self.held.items() for c in h.copies.values() if c.standing is Standing.WAITING}
+        assert waiting <= self._waiting.keys() <= self.held.keys()
+        owed = {(home, key) for key, held in self.held.items() for home in held.copies}
+        assert owed == {(home, key) for home, keys in self._of_home.items() for key in keys}
         assert all(count >= 0 for count in self.untaken.values())
         sent = [c.neighbour for h in self.held.values() for c in h.copies.values() if c.standing is Standing.SENT]
         assert {n: c for n, c in self.untaken.items() if c} == {n: sent.count(n) for n in dict.fromkeys(sent)}

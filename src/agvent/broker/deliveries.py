@@ -67,6 +67,8 @@ class Queue(msgspec.Struct):
 
     def excess(self) -> int:
         """The last number to let go where there is too much: half the quota is left. 0 if there is not."""
+        if len(self.waiting) <= limits.CLIENT_DELIVERIES_MAX and self.event_bytes <= limits.CLIENT_QUEUE_BYTES_MAX:
+            return 0
         events = [number for number, one in self.waiting.items() if isinstance(one, Deliver)]
         if len(events) > limits.CLIENT_DELIVERIES_MAX:
             return events[len(events) - limits.CLIENT_DELIVERIES_MAX // 2 - 1]
@@ -95,6 +97,7 @@ class Deliveries:
 
     def __init__(self) -> None:
         self.clients: dict[str, Client] = {}
+        self.stirred: dict[str, None] = {}  # clients to whom something may have to be sent
         self._boot = 0
 
     def booted(self, record: Booted) -> None:
@@ -112,12 +115,14 @@ class Deliveries:
 
     def arrive(self, record: Arrived) -> None:
         for name, versions in record.deliveries:
+            self.stirred[name] = None
             ids = tuple(key.partition("/")[2] for key, _ in versions)
             queue = self.clients[name].fast if record.publication.fast else self.clients[name].durable
             queue.add(record, ids)
 
     def acknowledge(self, record: Acknowledged) -> None:
         self.clients[record.client].durable.acknowledge(record.number)
+        self.stirred[record.client] = None
 
     def notice(self, record: Noticed) -> None:
         """Gap notices in place of the oldest deliveries: one for each publisher, where its last one was."""
@@ -141,13 +146,15 @@ class Deliveries:
         queue.waiting = {**{gap.number: gap for gap in gaps.values()}, **queue.waiting}
 
     def over_quota(self) -> list[tuple[str, int]]:
-        """Clients with too much in their durable queue, each with the last number to let go."""
-        found = [(client.name, client.durable.excess()) for client in self.clients.values()]
+        """Clients that got something and now have too much in their durable queue, each with the last number to let
+        go."""
+        found = [(name, self.clients[name].durable.excess()) for name in self.stirred]
         return [(name, number) for name, number in found if number]
 
     def attach(self, name: str, link: str) -> None:
         """From now on the client gets, over this link, what it has not acknowledged."""
         client = self.clients[name]
+        self.stirred[name] = None
         client.link = link
         client.durable.sent, client.fast.sent = client.durable.received, client.fast.received
 

@@ -264,7 +264,7 @@ class Dispatch:
             self.router.send((entry,), Confirm(self.tables.name, self.tables.incarnation, durable, fast))
         if self.stirred or self.router.routes.changed:
             self.stirred = self.router.routes.changed = False
-            for _, held, copies in self.tables.custody.waiting():
+            for held, copies in self.tables.custody.waiting():
                 self._send(held, copies, now)
 
     def _send(self, held: Held, copies: list[Copy], now: int) -> None:

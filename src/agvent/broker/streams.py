@@ -49,6 +49,8 @@ class Streams:
         self.name, self.incarnation = name, incarnation
         self.boot = 0
         self.count = 0
+        self.stirred = True  # something may have to be said
+        self.outstanding = 0  # streams with a Delta on its way
         self.safe_number = 0  # the record that must be on disk before a Delta goes out: it says what that record says
         self.covering = Covering()
         self.streams: dict[str, Stream] = {}
@@ -66,15 +68,23 @@ class Streams:
         """An owner's advertisements changed: it is owed an answer, with what overlaps now."""
         if owner == self.name:
             return
+        self.stirred = True
         incarnation = self._table.incarnation(owner)
         stream = self.streams.get(owner)
+        if owner not in self._table or (stream is not None and stream.incarnation != incarnation):
+            self._drop(owner)
+            stream = None
         if owner not in self._table:
-            self.streams.pop(owner, None)
             return
-        if stream is None or stream.incarnation != incarnation:
+        if stream is None:
             stream = self.streams[owner] = Stream(incarnation, fresh, held={}, dirty={})
         stream.dirty.update(dict.fromkeys(self.covering.roots()))
         stream.dirty.update(dict.fromkeys(stream.held))
+
+    def _drop(self, owner: str) -> None:
+        gone = self.streams.pop(owner, None)
+        if gone is not None and gone.sent is not None:
+            self.outstanding -= 1
 
     def opened(self, key: str) -> None:
         version = self._homes.current[key]
@@ -86,6 +96,7 @@ class Streams:
 
     def _touch(self, changed: Iterable[str], type: str | None) -> None:
         """The roots that changed, and the position, concern the entries whose advertisements overlap."""
+        self.stirred = True
         ordered = dict.fromkeys(sorted(changed))
         for owner, stream in self.streams.items():
             if self._table.overlaps(owner, type):
@@ -94,6 +105,9 @@ class Streams:
 
     def flush(self, now: int, send: Callable[[tuple[str, ...], Delta], None]) -> None:
         """Sends each entry the Delta it lacks, and repeats those that were not answered in time."""
+        if not self.stirred:
+            return
+        self.stirred = False
         groups: dict[tuple[object, ...], list[str]] = {}
         for owner, stream in self.streams.items():
             if stream.sent is not None:
@@ -165,6 +179,7 @@ class Streams:
         )
         for owner in owners:
             stream = self.streams[owner]
+            self.outstanding += 1
             stream.sent, stream.asked, stream.wait_us = delta, False, limits.ANSWER_WAIT_US
             stream.due = now + stream.wait_us
             stream.held.update(roots)
@@ -180,10 +195,14 @@ class Streams:
         if applied.number != stream.sent.number:
             if stream.sent.previous not in (0, applied.number):  # it does not have what this builds on: say everything
                 stream.number, stream.sent = 0, None
+                self.outstanding -= 1
+                self.stirred = True
             return False
         said = [one.version for one in stream.sent.considered if one.entry == applied.entry]
         stream.number, stream.position, stream.considered = applied.number, applied.position, said[0]
         stream.epoch, stream.settled, stream.sent = applied.epoch, applied.settled, None
+        self.outstanding -= 1
+        self.stirred = True
         return True
 
     def entries_of(self, type: str | None) -> list[str]:
@@ -196,15 +215,14 @@ class Streams:
 
     def ask_settled(self) -> None:
         """Asks the entries that may still have copies from before a replacement: a Delta that changes nothing."""
+        self.stirred = True
         first = self._homes.replaced[0].closed
         for stream in self.streams.values():
             stream.asked = stream.sent is None and stream.settled < first
 
-    def is_waiting(self) -> bool:
-        return any(stream.sent is not None for stream in self.streams.values())
-
     def check(self) -> None:
         self.covering.check()
+        assert self.outstanding == sum(stream.sent is not None for stream in self.streams.values())
         for owner, stream in self.streams.items():
             assert stream.position <= self._homes.position
             assert owner in self._table
