@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from itertools import pairwise
 
 import msgspec
 
@@ -130,12 +131,9 @@ class Dispatch:
         others = tuple(target for target in copies.targets if target.home != self.tables.name)
         key = key_of(copies.entered, copies.publication)
         held = self.tables.custody.held.get(key)
-        if copies.trace[0][0] != copies.entered.entry:  # its trace began anew: somebody found no way but back
-            for target in others:
-                self.router.routes.doubt(target.home, neighbour)
-                if held is not None and target.home in held.copies:
-                    self.tables.custody.wait(held.copies[target.home])
-            self.stirred = True
+        passed = [broker for broker, _ in copies.trace]
+        if self.tables.name in passed:
+            self._returned(passed, [target.home for target in others], held)
         new = tuple(target for target in others if self._is_owed(key, target))
         if new and self.tables.custody.is_full():
             return  # its entry has it still, and will send it again
@@ -150,6 +148,19 @@ class Dispatch:
             self._took(neighbour, took)
         else:
             self.out.when_synced(lambda: self._took(neighbour, took))
+
+    def _returned(self, passed: list[str], homes: list[str], held: Held | None) -> None:
+        """Somebody found no way but back: the ways that were tried from here are not the way, and what is held
+        waits."""
+        tried = {after for here, after in pairwise(passed) if here == self.tables.name} | {passed[-1]}
+        for home in homes:
+            for neighbour in tried:
+                self.router.routes.doubt(home, neighbour)
+            if held is not None and home in held.copies:
+                self.tables.custody.wait(held.copies[home])
+        if held is not None:
+            held.trace = ()
+        self.stirred = True
 
     def _is_owed(self, key: Key, target: Target) -> bool:
         """Is it new here, and for a home that still is what it was? An event that entered here is owed only what is
@@ -269,24 +280,30 @@ class Dispatch:
 
     def _send(self, held: Held, copies: list[Copy], now: int) -> None:
         """Sends an event's waiting copies, one message for each neighbour; what has no way on waits, and is sought."""
-        passed = {broker for broker, _ in held.trace}
-        groups: dict[tuple[str, str, Trace], list[Copy]] = {}
+        groups: dict[tuple[str, str], list[Copy]] = {}
         for copy in copies:
-            home, trace = copy.target.home, held.trace
-            neighbour = self.router.routes.choose(home, avoid=passed, attempt=copy.attempt)
-            if neighbour is None:
-                # The way back is an alternative too (ABDES §6.3). Each broker it comes back to forgets the way that
-                # failed (`doubt`), so it does not go round for ever.
-                neighbour, trace = self.router.routes.choose(home, attempt=copy.attempt), ()
+            home = copy.target.home
+            neighbour = self._next_hop(home, held.trace, copy.attempt)
             if neighbour is None:
                 self.router.seek(home, now)
             elif self.tables.custody.has_room(neighbour):
-                groups.setdefault((neighbour, held.lost.get(home, ""), trace), []).append(copy)
-        for (neighbour, _, trace), theirs in groups.items():
-            onward = self.router.routes.extended(trace, neighbour)
+                groups.setdefault((neighbour, held.lost.get(home, "")), []).append(copy)
+        for (neighbour, _), theirs in groups.items():
+            onward = self.router.routes.extended(held.trace, neighbour)
             self.router.tell(neighbour, self.tables.custody.copies_message(held, theirs, onward))
             for copy in theirs:
                 self.tables.custody.sent(copy, neighbour, now)
+
+    def _next_hop(self, home: str, trace: Trace, attempt: int) -> str | None:
+        """Where it has not been; else the way back, which is an alternative too (ABDES §6.3), but no third time."""
+        routes = self.router.routes
+        passed = [broker for broker, _ in trace]
+        if len(passed) >= limits.HOPS_MAX:
+            return None
+        neighbour = None
+        if self.tables.name not in passed:
+            neighbour = routes.choose(home, avoid=passed, attempt=attempt)
+        return neighbour or routes.choose(home, avoid={one for one in passed if passed.count(one) > 1}, attempt=attempt)
 
     def found(self, broker: str) -> None:
         """A way to a broker was proved: copies that wait for it may take it, whatever they passed before."""
