@@ -25,6 +25,44 @@ def test_acknowledgements_from_before_a_break_do_not_follow_it() -> None:
     assert world.brokers["B1"].broker.tables.custody.accepted == {("p", False): 6}
 
 
+def test_a_delivery_is_sent_when_its_own_record_is_on_disk() -> None:
+    """The sync of one event's record does not send the next one, whose number a crash could give to another event."""
+    world = Watched([("B1", "B2")])
+    world.attach("p", "B1")
+    world.wait(1)
+    world.ask("p", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    world.brokers["B1"].fsync_us = SECOND // 2
+    world.ask("p", "publish", Event())
+    world.wait(0.3)
+    world.ask("p", "publish", Event())
+    world.wait(0.3)
+    assert world.delivered("p") == [(1, ("all",))]
+    world.wait(1)
+    assert world.delivered("p") == [(1, ("all",)), (2, ("all",))]
+
+
+def test_an_event_accepted_before_a_crash_arrives_after_it() -> None:
+    """A crash may tear an event's acceptance from its arrival at the same broker; the restart brings it home."""
+    world = Watched([("B1", "B2")])
+    world.attach("p", "B1")
+    world.wait(1)
+    world.ask("p", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    node = world.brokers["B1"]
+    node.fsync_us = SECOND
+    world.ask("p", "publish", Event())
+    world.wait(0.1)
+    torn = len(node.disk.unsynced)
+    assert torn == 2
+    node.disk.sync(1)
+    node.disk.unsynced.clear()
+    node.crash(with_disk=True)
+    node.start()
+    world.wait(10)
+    assert world.delivered("p") == [(1, ("all",))]
+
+
 def test_a_subscription_calls_behaviours_once_at_the_entry() -> None:
     """The entry asks an event's behaviours, and the home judges by the answers that came with it; a fault is
     unknown."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agvent.broker.records import Arrived, Kept
+from agvent.broker.records import Accepted, Arrived, Kept
 from agvent.wire.messages import Copies, Entered, Publication, Target
 
 Chain = tuple[str, int, str, bool]
@@ -50,11 +50,17 @@ class Arrivals:
 
     def keep(self, record: Kept) -> None:
         copies = record.copies
-        for target in copies.targets:
+        self._hold(copies.entered, copies.publication, copies.targets, copies.lost)
+
+    def accept(self, record: Accepted) -> None:
+        """An event that entered here for this home too: it arrives next, and after a crash between the two as well."""
+        self._hold(record.entered, record.publication, record.targets, "")
+
+    def _hold(self, entered: Entered, publication: Publication, targets: tuple[Target, ...], lost: str) -> None:
+        for target in targets:
             if target.home == self.name:
-                chain = chain_of(copies.entered, copies.publication)
-                waiting = self.early.setdefault(chain, {})
-                waiting[copies.publication.sequence] = Early(copies.entered, copies.publication, target, copies.lost)
+                waiting = self.early.setdefault(chain_of(entered, publication), {})
+                waiting[publication.sequence] = Early(entered, publication, target, lost)
 
     def is_repeat(self, copies: Copies) -> bool:
         """Has it arrived, or does it wait here already?"""

@@ -54,8 +54,7 @@ class Broker:
         self.streams.restart(boot)
         if self.name not in self.tables.advertisements:
             self.gossip.change(None)
-        for held in self.tables.custody.held.values():
-            held.ready, held.since = True, now
+        self.dispatch.restart(now)
         self.streams.safe_number = self.out.number
 
     def step(self, inputs: Iterable[Input], now: int) -> list[Effect]:

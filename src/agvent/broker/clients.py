@@ -5,7 +5,7 @@ A client repeats what was not answered when it comes back, so every request is o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -271,14 +271,16 @@ class Clients:
             self._publish_waiting(now)
         for name, number in self.tables.deliveries.over_quota():
             self.out.record(Noticed(name, number, "quota"))
-        stirred, self.tables.deliveries.stirred = self.tables.deliveries.stirred, {}
+        clients, stirred = self.tables.deliveries.clients, self.tables.deliveries.stirred
         if stirred:
-            self.out.when_synced(lambda: self._deliver(stirred, now))
+            until = {name: clients[name].durable.number for name in stirred}
+            stirred.clear()
+            self.out.when_synced(lambda: self._deliver(until, now))
 
-    def _deliver(self, names: Iterable[str], now: int) -> None:
-        for name in names:
+    def _deliver(self, until: dict[str, int], now: int) -> None:
+        """Sends what is on disk: each durable queue up to its number. A crash gives later numbers to other events."""
+        for name, number in until.items():
             client = self.tables.deliveries.clients[name]
             if client.link:
-                for queue in (client.durable, client.fast):
-                    for delivery in queue.ready(now):
-                        self.out.send(client.link, delivery)
+                for delivery in (*client.durable.ready(now, number), *client.fast.ready(now, client.fast.number)):
+                    self.out.send(client.link, delivery)

@@ -51,14 +51,14 @@ class Queue(msgspec.Struct):
             self.event_bytes -= len(gone.event)
         return gone
 
-    def ready(self, now: int) -> Iterator[Deliver | Gap]:
-        """What may be sent now: in order, within the window, a gap notice for what expired."""
-        if self.sent >= self.number:
+    def ready(self, now: int, until: int) -> Iterator[Deliver | Gap]:
+        """What may be sent now, up to a number: in order, within the window, a gap notice for what expired."""
+        if self.sent >= until:
             return
         for number, delivery in self.waiting.items():
             if number <= self.sent:
                 continue
-            if number - self.received > limits.DELIVERY_WINDOW:
+            if number > until or number - self.received > limits.DELIVERY_WINDOW:
                 return
             if isinstance(delivery, Deliver) and 0 < self.expires.get(number, 0) <= now:
                 delivery = _gap(delivery, "expired")

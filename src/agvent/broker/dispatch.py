@@ -13,7 +13,7 @@ from itertools import pairwise
 import msgspec
 
 from agvent import limits
-from agvent.broker.arrivals import chain_of
+from agvent.broker.arrivals import Chain, chain_of
 from agvent.broker.behaviours import Answers
 from agvent.broker.custody import Copy, Held, Key, key_of
 from agvent.broker.homes import admits, parsed_to
@@ -186,10 +186,20 @@ class Dispatch:
         if not self.tables.arrivals.is_next(entered, publication, target):
             return (target,)
         self._arrive(entered, publication, target, copies.lost)
-        chain = chain_of(entered, publication)
+        self._follow(chain_of(entered, publication))
+        return ()
+
+    def _follow(self, chain: Chain) -> None:
+        """Takes the early copies of a chain whose turn has come."""
         while (early := self.tables.arrivals.following(chain)) is not None:
             self._arrive(early.entered, early.publication, early.target, early.lost)
-        return ()
+
+    def restart(self, now: int) -> None:
+        """What the journal left in custody goes on; what it left between two records arrives."""
+        for held in self.tables.custody.held.values():
+            held.ready, held.since = True, now
+        for chain in list(self.tables.arrivals.early):
+            self._follow(chain)
 
     def took(self, took: Took, neighbour: str, now: int) -> None:
         """A neighbour has copies on its disk: here they are let go, or at the entry wait for their homes."""

@@ -53,7 +53,7 @@ class Tables:
             Closed: self._closed,
             Settled: self.homes.settled,
             Heard: self.interests.apply,
-            Accepted: self.custody.accept,
+            Accepted: self._accepted,
             Kept: self._kept,
             Released: self.custody.release,
             Confirmed: self.custody.confirm,
@@ -87,6 +87,10 @@ class Tables:
     def _closed(self, record: Closed) -> None:
         self.homes.closed(record)
         self.interests.changed_here(record.epoch)
+
+    def _accepted(self, record: Accepted) -> None:
+        self.custody.accept(record)
+        self.arrivals.accept(record)
 
     def _kept(self, record: Kept) -> None:
         self.custody.keep(record)
