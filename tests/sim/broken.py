@@ -62,7 +62,7 @@ class DoesNotDeduplicate(Broken):
 
     def spoil(self) -> None:
         self.tables.arrivals.__class__ = _Forgetful
-        self.dispatch._confirm = lambda entered, publication: None  # type: ignore[method-assign]
+        self.arriving.confirm = lambda entered, publication: None  # type: ignore[method-assign]
 
 
 class _Hasty(Arrivals):
@@ -127,7 +127,7 @@ class ResurrectsAdvertisements(Broken):
 
 class NeverConfirms(Broken):
     def spoil(self) -> None:
-        self.dispatch._confirm = lambda entered, publication: None  # type: ignore[method-assign]
+        self.arriving.confirm = lambda entered, publication: None  # type: ignore[method-assign]
 
 
 class _Boundless(Custody):
@@ -141,7 +141,7 @@ class IgnoresTheWindow(Broken):
     def spoil(self) -> None:
         self.tables.custody.__class__ = _Boundless
         self.dispatch._took = lambda neighbour, took: None  # type: ignore[method-assign]
-        self.dispatch._confirm = lambda entered, publication: None  # type: ignore[method-assign]
+        self.arriving.confirm = lambda entered, publication: None  # type: ignore[method-assign]
 
 
 class _Repetitive(Custody):

@@ -42,6 +42,25 @@ def test_a_delivery_is_sent_when_its_own_record_is_on_disk() -> None:
     assert world.delivered("p") == [(1, ("all",)), (2, ("all",))]
 
 
+def test_an_arrival_is_confirmed_when_its_own_record_is_on_disk() -> None:
+    """The sync of one arrival's record does not confirm the next one, which the entry would then forget."""
+    world = Watched([("B1", "B2")])
+    world.attach("p", "B1")
+    world.attach("s", "B2")
+    world.wait(1)
+    world.ask("s", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    world.brokers["B2"].fsync_us = SECOND // 2
+    world.ask("p", "publish", Event())
+    world.wait(0.3)
+    world.ask("p", "publish", Event())
+    world.wait(0.3)
+    held = world.brokers["B1"].broker.tables.custody.held
+    assert [key[3] for key in held] == [2]
+    world.wait(1)
+    assert held == {}
+
+
 def test_an_event_accepted_before_a_crash_arrives_after_it() -> None:
     """A crash may tear an event's acceptance from its arrival at the same broker; the restart brings it home."""
     world = Watched([("B1", "B2")])

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from agvent import limits
+from agvent.broker.arriving import Arriving
 from agvent.broker.clients import Clients
 from agvent.broker.dispatch import Dispatch
+from agvent.broker.entering import Entrance
 from agvent.broker.gossip import Gossip
 from agvent.broker.interface import Came, Effect, Forget, Input, LinkDown, LinkUp, Measured, Ran, Synced, Wake
 from agvent.broker.outbox import Outbox
@@ -42,8 +44,10 @@ class Broker:
         self.router = Router(name, self.out)
         self.streams = Streams(name, incarnation, self.tables.homes, self.tables.advertisements)
         self.gossip = Gossip(self.tables, self.streams, self.router, self.out)
-        self.dispatch = Dispatch(self.tables, self.router, self.out)
-        self.clients = Clients(self.tables, self.streams, self.gossip, self.dispatch, self.out)
+        self.arriving = Arriving(self.tables, self.router, self.out)
+        self.dispatch = Dispatch(self.tables, self.arriving, self.router, self.out)
+        self.entrance = Entrance(self.tables, self.dispatch, self.arriving, self.out)
+        self.clients = Clients(self.tables, self.streams, self.gossip, self.entrance, self.out)
         self._wake = 0
         self._start(now)
 
@@ -55,6 +59,7 @@ class Broker:
         if self.name not in self.tables.advertisements:
             self.gossip.change(None)
         self.dispatch.restart(now)
+        self.arriving.restart()
         self.streams.safe_number = self.out.number
 
     def step(self, inputs: Iterable[Input], now: int) -> list[Effect]:
@@ -75,7 +80,7 @@ class Broker:
                 if neighbour is not None:
                     self.router.routes.measure(neighbour, given.rtt_us, given.queued)
             elif isinstance(given, Ran):
-                self.dispatch.ran(given, now)
+                self.entrance.ran(given, now)
             elif isinstance(given, Forget):
                 self.gossip.change(None, owner="" if given.broker == self.name else given.broker, gone=True)
             else:
@@ -142,6 +147,7 @@ class Broker:
     def _flush(self, now: int) -> None:
         if self.out.synced >= self.streams.safe_number:
             self.streams.flush(now, self.router.send)
+        self.arriving.flush()
         self.dispatch.flush(now)
         self.clients.flush(now)
         if not self._wake and self._is_waiting():

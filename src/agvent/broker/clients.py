@@ -12,7 +12,7 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.deliveries import Client
-from agvent.broker.dispatch import Dispatch
+from agvent.broker.entering import Entrance
 from agvent.broker.gossip import Gossip
 from agvent.broker.homes import key_of, parsed_to
 from agvent.broker.outbox import Outbox
@@ -55,8 +55,8 @@ class Attachment(msgspec.Struct):
 class Clients:
     """All attached clients, by link."""
 
-    def __init__(self, tables: Tables, streams: Streams, gossip: Gossip, dispatch: Dispatch, out: Outbox) -> None:
-        self.tables, self.streams, self.gossip, self.dispatch, self.out = tables, streams, gossip, dispatch, out
+    def __init__(self, tables: Tables, streams: Streams, gossip: Gossip, entrance: Entrance, out: Outbox) -> None:
+        self.tables, self.streams, self.gossip, self.entrance, self.out = tables, streams, gossip, entrance, out
         self.requests = Requests(tables, streams)
         self.attached: dict[str, Attachment] = {}
         self._do: dict[type, Callable[[str, str, Any, int], None]] = {
@@ -220,7 +220,7 @@ class Clients:
         except AgventError:
             self._published(link, attachment, publication)  # it is settled, with the refusal that follows
             raise
-        self.dispatch.accept(publication, event, now, lambda: self._published(link, attachment, publication))
+        self.entrance.accept(publication, event, now, lambda: self._published(link, attachment, publication))
 
     def _publish_waiting(self, now: int) -> None:
         """Takes the events that waited for room in custody."""

@@ -1,0 +1,98 @@
+"""Copies at their home: in their turn, matched again, queued for clients, confirmed to their entry."""
+
+from __future__ import annotations
+
+from agvent.broker.arrivals import Chain, chain_of
+from agvent.broker.behaviours import Answers
+from agvent.broker.homes import admits, parsed_to
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import Arrived
+from agvent.broker.router import Router
+from agvent.broker.tables import Tables
+from agvent.event import Event
+from agvent.wire.codec import decode_event
+from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target
+
+
+class Arriving:
+    """What arrives becomes deliveries. Confirmations of one step to one entry are one message."""
+
+    def __init__(self, tables: Tables, router: Router, out: Outbox) -> None:
+        self.tables, self.router, self.out = tables, router, out
+        self._confirms: dict[str, tuple[dict[str, int], dict[str, int]]] = {}  # entry -> durable, fast
+
+    def take(self, copies: Copies, target: Target) -> tuple[Target, ...]:
+        """Takes this home's copy in its turn; gives it back to be kept if it is early."""
+        entered, publication = copies.entered, copies.publication
+        known = self.tables.advertisements.incarnation(entered.entry)
+        if target.incarnation != self.tables.incarnation or entered.incarnation < known:
+            return ()  # to or from what a broker was before it lost its disk
+        if self.tables.arrivals.is_repeat(copies):
+            self.confirm(entered, publication)
+            return ()
+        if not self.tables.arrivals.is_next(entered, publication, target):
+            return (target,)
+        self.arrive(entered, publication, target, copies.lost)
+        self._follow(chain_of(entered, publication))
+        return ()
+
+    def _follow(self, chain: Chain) -> None:
+        """Takes the early copies of a chain whose turn has come."""
+        while (early := self.tables.arrivals.following(chain)) is not None:
+            self.arrive(early.entered, early.publication, early.target, early.lost)
+
+    def restart(self) -> None:
+        """What the journal left between two records arrives."""
+        for chain in list(self.tables.arrivals.early):
+            self._follow(chain)
+
+    def arrive(
+        self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None = None
+    ) -> None:
+        """Queues a copy for the clients it is for, and confirms it."""
+        deliveries = () if lost == "expired" else self._recipients(entered, publication, target, lost, event)
+        self.out.record(
+            Arrived(entered, publication, target.predecessor, lost, deliveries), durable=not publication.fast
+        )
+        self.confirm(entered, publication)
+
+    def _recipients(
+        self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None
+    ) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+        """For each client its versions that the event is for; of a lost event, all that might have been."""
+        homes = self.tables.homes
+        if lost:
+            found = [version for version in homes.current.values() if version.opened <= target.position]
+        else:
+            event = event or decode_event(publication.event)
+            found = homes.match(event, target.position, Answers(entered.answers))
+        to = parsed_to(publication.to)
+        by_client: dict[str, list[tuple[str, int]]] = {}
+        for version in found:
+            if lost or admits(to, publication.destinations, version):
+                by_client.setdefault(version.client, []).append((version.subscription.id, version.number))
+        return tuple((client, tuple(versions)) for client, versions in sorted(by_client.items()))
+
+    def confirm(self, entered: Entered, publication: Publication) -> None:
+        """Tells the entry, when it is on disk, how far this publisher's chain has arrived."""
+        if entered.entry == self.tables.name:
+            return
+
+        # What is said is what is on disk when this is: a later arrival of the chain may not be.
+        reached = self.tables.arrivals.last.get(chain_of(entered, publication), 0)
+
+        def note() -> None:
+            if self.tables.advertisements.incarnation(entered.entry) == entered.incarnation:
+                sequences = self._confirms.setdefault(entered.entry, ({}, {}))[publication.fast]
+                sequences[publication.publisher] = max(reached, sequences.get(publication.publisher, 0))
+
+        if publication.fast:
+            note()
+        else:
+            self.out.when_synced(note)
+
+    def flush(self) -> None:
+        """Sends the confirmations."""
+        confirms, self._confirms = self._confirms, {}
+        for entry, (durable, fast) in confirms.items():
+            self.router.send((entry,), Confirm(self.tables.name, self.tables.incarnation, durable, fast))

@@ -1,0 +1,98 @@
+"""Events at their entry: matched to homes, given their epoch, written down.
+
+A step never waits for a program: an event whose behaviours must be asked waits here, and its publisher's next ones
+behind it, until the driver has the answers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+from agvent.broker.arriving import Arriving
+from agvent.broker.behaviours import Answers
+from agvent.broker.custody import key_of
+from agvent.broker.dispatch import Dispatch
+from agvent.broker.interface import Ran, Run
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import Accepted
+from agvent.broker.tables import Tables
+from agvent.event import Event
+from agvent.wire.messages import Answered, Entered, Publication, Target
+
+
+class Entering(msgspec.Struct):
+    """An event on its way in, and what its behaviours have answered so far."""
+
+    publication: Publication
+    event: Event
+    then: Callable[[], None]
+    answers: tuple[Answered, ...] = ()
+
+
+class Entrance:
+    """Where publications become events of the network."""
+
+    def __init__(self, tables: Tables, dispatch: Dispatch, arriving: Arriving, out: Outbox) -> None:
+        self.tables, self.dispatch, self.arriving, self.out = tables, dispatch, arriving, out
+        self._entering: dict[tuple[str, bool], deque[Entering]] = {}  # publisher, fast -> events not yet accepted
+        self._running: dict[int, deque[Entering]] = {}  # the number of a Run -> the queue whose first event it is for
+        self._runs = 0
+
+    def accept(self, publication: Publication, event: Event, now: int, then: Callable[[], None]) -> None:
+        """Takes an event in, and calls `then` when it is. One whose behaviours must be asked waits for their answers,
+        and its publisher's next ones wait behind it."""
+        entering = Entering(publication, event, then)
+        queue = self._entering.setdefault((publication.publisher, publication.fast), deque())
+        queue.append(entering)
+        if len(queue) == 1:
+            self._enter(queue, now)
+
+    def _enter(self, queue: deque[Entering], now: int) -> None:
+        while queue:
+            entering = queue[0]
+            if self._is_accepted(entering.publication):  # said again while it waited for its answers
+                queue.popleft().then()
+                continue
+            answers = Answers(entering.answers)
+            homes = self.tables.interests.wanting(entering.event, answers)
+            local = self.tables.homes.match(entering.event, self.tables.homes.position, answers)
+            if answers.missing:
+                self._runs += 1
+                self._running[self._runs] = queue
+                calls = tuple(answers.missing.values())
+                self.out.effect(Run(self._runs, entering.publication.event, calls))
+                return
+            queue.popleft()
+            self._accept(entering, homes, bool(local), now)
+            entering.then()
+
+    def _is_accepted(self, publication: Publication) -> bool:
+        publisher, fast = publication.publisher, publication.fast
+        return publication.sequence <= self.tables.custody.accepted.get((publisher, fast), 0)
+
+    def ran(self, ran: Ran, now: int) -> None:
+        """The answers to an event's calls: it is matched again. An answer may lead to another question."""
+        queue = self._running.pop(ran.number, None)
+        if queue:
+            queue[0].answers += ran.answers
+            self._enter(queue, now)
+
+    def _accept(self, entering: Entering, homes: list[str], is_local: bool, now: int) -> None:
+        """With this epoch, each copy with its position and predecessor."""
+        tables, publication = self.tables, entering.publication
+        entered = Entered(tables.name, tables.incarnation, tables.interests.epoch, entering.answers)
+        targets = []
+        for name in homes:
+            home = tables.interests.homes[name]
+            before = tables.custody.predecessor(name, home.incarnation, publication)
+            targets.append(Target(name, home.incarnation, home.position, before))
+        if is_local:
+            before = tables.custody.predecessor(tables.name, tables.incarnation, publication)
+            targets.append(Target(tables.name, tables.incarnation, tables.homes.position, before))
+        self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
+        if is_local:
+            self.arriving.arrive(entered, publication, targets[-1], "", entering.event)
+        self.dispatch.ready(key_of(entered, publication), now)
