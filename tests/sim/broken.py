@@ -41,7 +41,7 @@ class DropsCustodyOnLinkLoss(Broken):
 
         def without(neighbour: str) -> None:
             for key, held in list(custody.held.items()):
-                custody.drop(key, tuple(home for home, copy in held.copies.items() if copy.neighbour == neighbour))
+                custody.drop(key, tuple(held.copies))
 
         custody.without = without  # type: ignore[method-assign]
 

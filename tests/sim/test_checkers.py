@@ -25,7 +25,7 @@ SECOND = 1_000_000
 
 
 MISTAKES = [
-    ("lost", broken.DropsCustodyOnLinkLoss, "line", "links"),
+    ("lost", broken.DropsCustodyOnLinkLoss, "line", "partitions"),
     ("duplicated", broken.DoesNotDeduplicate, "ring", "none"),
     ("unexpected", broken.DeliversToEverybody, "star", "none"),
     ("unconfirmed", broken.ConfirmsTooEarly, "line", "none"),
