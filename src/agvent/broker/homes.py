@@ -78,9 +78,6 @@ class HomeSubscriptions:
         version = self.current[key]
         return Interest(version.number, version.subscription)
 
-    def of_client(self, client: str) -> list[Version]:
-        return [version for version in self.current.values() if version.client == client]
-
     def match(self, event: Event, position: int, behaviours: Behaviours | None = None) -> list[Version]:
         """The versions open at a position that the event matches, in order of their keys."""
         found = [self.current[key] for key in self._index.match(event, behaviours)]
