@@ -27,6 +27,7 @@ FOUND = {
     "a home's new incarnation was given the old one's predecessor": plan_of(2157),
     "an acknowledgement from before a break came after it": plan_of(3210),
     "a delivery was sent before its record, an acceptance torn from its arrival": plan_of(750),
+    "a Delta came late to a broker that had lost its disk": plan_of(492),
     "a copy went round a cycle for ever": plan_of(6943),
     "an entry tried the second-best way again and again": plan_of(7575),
     "a broker joined through one that had left": plan_of(5, faults="members"),
