@@ -72,3 +72,9 @@ XML_SMALL_SIZE_MAX: Final = 4_096
 
 XPATH_COMPILED_MAX: Final = 8_192
 """Compiled XPaths that are kept, some 5 KB each."""
+
+ROW_GROUP_ROWS: Final = 131_072
+"""Rows in a row group of the event log: large enough to compress, small enough that a task reads one of many."""
+
+SEGMENT_ROWS_MAX: Final = 1_048_576
+"""Rows in a segment of the event log. Retention drops whole segments, so this is also its grain."""
