@@ -209,9 +209,9 @@ def _cell(one: Promoted, value: Any) -> tuple[Any, bool, bool]:
 def _fits(value: Any, kind: str) -> bool:
     if PYTHON_TYPES[kind] is not type(value):
         return False
-    if kind == "float":
-        return bool(value == value)
-    return kind != "timestamp" or value.tzinfo is UTC
+    if isinstance(value, datetime):
+        return value.tzinfo is UTC
+    return bool(value == value)  # NaN does not fit
 
 
 def _same_int(value: Any, low: int, high: int) -> int | None:

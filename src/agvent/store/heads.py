@@ -124,6 +124,6 @@ def joined(some: Ranges, others: Ranges) -> Ranges:
             if name == "rows":
                 mine["rows"] += value
             else:
-                low, high = mine.get(name, value)
+                low, high = mine[name] if name in mine else value
                 mine[name] = [min(low, value[0]), max(high, value[1])]
     return result

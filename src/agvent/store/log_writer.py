@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -238,7 +238,7 @@ def _locked(log: Path) -> IO[bytes]:
 def _completed(table: Any, type_: AgventType) -> Any:
     """The table with what most events have in common, where it was left out."""
     rows = table.num_rows
-    common = {
+    common: dict[str, Callable[[], Any]] = {
         "quality": lambda: pa.repeat("durable", rows),
         "exact": lambda: pa.repeat(True, rows),
         "ancestors": lambda: pa.repeat(pa.scalar(list(type_.ancestors), pa.list_(pa.string())), rows),

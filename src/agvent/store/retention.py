@@ -18,7 +18,7 @@ def retain(
 ) -> list[Segment]:
     """Drops the segments whose last row is older than `before`, then the oldest until the rest has `bytes_max`.
 
-    Age is by the time the log keeps of each table: accepted_at, delivered_at, noticed_at, sent_at, called_at, stored_at.
+    Age is by the time a head keeps of each table: accepted_at, delivered_at, noticed_at, sent_at and so on.
     """
     if stream not in STREAMS_WITH_AN_END:
         raise LogError(f"{stream!r} is kept whole", hint=f"retention is for {', '.join(STREAMS_WITH_AN_END)}")

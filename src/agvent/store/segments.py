@@ -1,4 +1,4 @@
-"""Segments: Parquet files that are written under a hidden name, synced, and renamed when their head is about to come."""
+"""Segments: Parquet files, written under a hidden name, synced, and renamed right before their head comes."""
 
 from __future__ import annotations
 
