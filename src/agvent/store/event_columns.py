@@ -106,6 +106,12 @@ def event_schema(type_: AgventType) -> Any:
     return pa.schema([*TABLES["events"].schema, *(pa.field(one.column, one.arrow) for one in promoted(type_))])
 
 
+def ancestor_column(type_: AgventType, rows: int) -> Any:
+    """The ancestors of a type, once for each of some rows."""
+    offsets = pa.array([row * len(type_.ancestors) for row in range(rows + 1)], pa.int32())
+    return pa.ListArray.from_arrays(offsets, pa.array(type_.ancestors * rows, pa.string()))
+
+
 # Events to rows
 
 

@@ -124,6 +124,9 @@ def joined(some: Ranges, others: Ranges) -> Ranges:
             if name == "rows":
                 mine["rows"] += value
             else:
-                low, high = mine[name] if name in mine else value
-                mine[name] = [min(low, value[0]), max(high, value[1])]
+                mine[name] = _spanned(mine.get(name) or value, value)
     return result
+
+
+def _spanned(some: Range, other: Range) -> Range:
+    return [min(some[0], other[0]), max(some[1], other[1])]

@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from agvent import limits
 from agvent.errors import LogError
 from agvent.store.catalogue import compiled
-from agvent.store.event_columns import LoggedEvent, event_schema, table_of
+from agvent.store.event_columns import LoggedEvent, ancestor_column, event_schema, table_of
 from agvent.store.heads import HEADS, Dropped, Head, Segment, joined, write_head
 from agvent.store.index_file import save_index
 from agvent.store.log import LogReader, check_log, event_folder
@@ -241,7 +241,7 @@ def _completed(table: Any, type_: AgventType) -> Any:
     common: dict[str, Callable[[], Any]] = {
         "quality": lambda: pa.repeat("durable", rows),
         "exact": lambda: pa.repeat(True, rows),
-        "ancestors": lambda: pa.repeat(pa.scalar(list(type_.ancestors), pa.list_(pa.string())), rows),
+        "ancestors": lambda: ancestor_column(type_, rows),
     }
     for name, make in common.items():
         if name not in table.column_names:
