@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from agvent.cli import explain, filter, match
+from agvent.cli import explain, filter, log, match
 from agvent.errors import AgventError, CallerError, EnvironmentFault
 
-COMMANDS = {"match": match, "explain": explain, "filter": filter}
+COMMANDS = {"match": match, "explain": explain, "filter": filter, "log": log}
 
 OK = 0
 NEGATIVE = 1
@@ -37,11 +37,12 @@ examples:
   agvent explain "price > 100" '{"price": 99.5}'
   agvent filter check subscriptions.jsonl
   agvent filter translate 'require(user) && age > 20' --from elvin --to sql
+  agvent log verify day
 
 exit codes:
     0  done
     1  explain: the filter does not match; filter check: a subscription is wrong;
-       filter covers: not proven
+       filter covers: not proven; log verify: the log is broken
     2  a mistake in the arguments, a filter, a subscription or an event
     3  the machine: a file that cannot be opened, read or written
   130  interrupted (Ctrl-C)

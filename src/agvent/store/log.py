@@ -45,17 +45,24 @@ class Marker(msgspec.Struct, frozen=True):
 def create_log(path: str | os.PathLike[str]) -> None:
     """Makes an empty log in a folder that is new or empty."""
     log = Path(path)
+    check_free(log)
     try:
-        log.mkdir(parents=True, exist_ok=True)
-        if any(log.iterdir()):
-            raise LogError(f"{log} is not empty", hint="give a log a folder of its own")
-        (log / HEADS).mkdir()
+        (log / HEADS).mkdir(parents=True)
         for stream in STREAMS:
             write_head(log, Head(stream=stream))
         (log / "log.json").write_bytes(msgspec.json.encode(Marker(FORMAT)) + b"\n")
     except OSError as error:
         raise LogFileError(f"cannot make a log in {log}: {error.strerror}") from None
     sync_folder(log)
+
+
+def check_free(log: Path) -> None:
+    """Refuses a folder that has something in it."""
+    try:
+        if log.exists() and any(log.iterdir()):
+            raise LogError(f"{log} is not empty", hint="give a log a folder of its own")
+    except OSError as error:
+        raise LogFileError(f"cannot make a log in {log}: {error.strerror}") from None
 
 
 def check_log(log: Path) -> None:

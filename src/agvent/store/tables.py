@@ -226,17 +226,24 @@ def form_of(name: str) -> TableForm:
 def shaped(name: str, rows: Any, schema: Any = None) -> Any:
     """Rows (an Arrow table, or dicts) as a table with exactly the columns the log has, or a LogError that names one."""
     wanted = form_of(name).schema if schema is None else schema
-    given = rows if isinstance(rows, pa.Table) else _table(name, list(rows), wanted)
-    unknown = sorted(set(given.column_names) - set(wanted.names))
-    if unknown:
-        raise LogError(f"{name} has no column {unknown[0]!r}", hint=f"its columns are {', '.join(wanted.names)}")
+    if isinstance(rows, pa.Table):
+        given = rows
+        _check_names(name, set(given.column_names), wanted)
+    else:
+        given = _table(name, list(rows), wanted)
     return pa.table([_column(name, given, field) for field in wanted], schema=wanted)
 
 
+def _check_names(name: str, columns: set[str], wanted: Any) -> None:
+    unknown = sorted(columns - set(wanted.names))
+    if unknown:
+        raise LogError(f"{name} has no column {unknown[0]!r}", hint=f"its columns are {', '.join(wanted.names)}")
+
+
 def _table(name: str, rows: list[dict[str, Any]], wanted: Any) -> Any:
+    _check_names(name, {key for row in rows for key in row}, wanted)
     try:
-        unknown = [pa.field(key, pa.null()) for row in rows for key in row if key not in wanted.names][:1]
-        return pa.Table.from_pylist(rows, pa.schema([*[pa.field(f.name, f.type) for f in wanted], *unknown]))
+        return pa.Table.from_pylist(rows, pa.schema([pa.field(field.name, field.type) for field in wanted]))
     except (pa.ArrowException, TypeError, ValueError) as error:
         raise LogError(f"a row does not fit {name}: {error}") from None
 

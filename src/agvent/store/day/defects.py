@@ -1,7 +1,8 @@
 """Defects planted in a day's deliveries, and losses that are declared and so are none.
 
-A defect is planted in the last deliveries from a publisher to a subscription, so that it is that defect and no other:
-a late delivery there holds nothing back, a repeat comes after no later event.
+A defect is planted where it is that defect and no other. In the last delivery from a publisher to a subscription a
+late one overtakes nothing and a repeat comes after no later event; for disorder two deliveries soon after each other
+are taken, so that neither becomes late.
 """
 
 from __future__ import annotations
@@ -20,6 +21,9 @@ PLANTED_MAX: Final = 10
 DECLARED: Final = 3
 """Losses of each quality that have a row in `gaps`."""
 
+SOON: Final = 30 * SECOND
+"""Deliveries so far apart can change places without one of them becoming late."""
+
 
 class Planted(msgspec.Struct, frozen=True):
     """The deliveries with the defects in them; `at` are the pairs of event and version that are defective."""
@@ -37,11 +41,9 @@ def plant(plan: DayPlan, events: DayEvents, found: Receipts) -> Planted:
     left = _kept(found, np.setdiff1d(np.arange(len(found.event)), gone))
     if plan.defect == "none":
         return Planted(left, [], gaps)
-    ends = _ends(events, left)
-    chosen = _some(draw, ends[1] if plan.defect != "out_of_order" else ends[1][ends[0] >= 0], PLANTED_MAX)
-    if not len(chosen):
+    changed, at = _PLANTERS[plan.defect](draw, events, left)
+    if not at:
         raise CallerError(f"the day has no delivery to plant {plan.defect!r} in", hint="ask for more events")
-    changed, at = _PLANTERS[plan.defect](draw, events, left, ends, chosen)
     return Planted(changed, at, gaps)
 
 
@@ -65,47 +67,57 @@ def _subscriptions(found: Receipts) -> Any:
     return found.versions["subscription"].combine_chunks().dictionary_encode().indices.to_numpy()[found.version]
 
 
-def _ends(events: DayEvents, found: Receipts) -> tuple[Any, Any]:
-    """For each publisher and subscription with durable deliveries the row before the last (-1: none), and the last."""
+def _consecutive(events: DayEvents, found: Receipts) -> tuple[Any, Any]:
+    """Durable deliveries in the order of publisher, subscription and event; true where the next is of the same two."""
     durable = np.flatnonzero(~events.fast[found.event])
     group = events.publisher[found.event] * (1 << 40) + _subscriptions(found)
     order = durable[np.lexsort((found.event[durable], group[durable]))]
-    is_last = np.append(group[order][1:] != group[order][:-1], True) if len(order) else np.zeros(0, bool)
-    last = np.flatnonzero(is_last)
-    alone = np.zeros(len(last), bool) if not len(last) else np.diff(last, prepend=-1) == 1
-    before = np.where(alone, -1, order[np.maximum(last - 1, 0)]) if len(last) else last
-    return before, order[last]
+    return order, np.append(group[order][1:] == group[order][:-1], np.zeros(min(1, len(order)), bool))
 
 
-def _lost(_draw: Draw, _events: DayEvents, found: Receipts, _ends: Any, at: Any) -> Any:
+def _lasts(draw: Draw, events: DayEvents, found: Receipts) -> Any:
+    """Some of the deliveries that are the last of their publisher to their subscription."""
+    order, has_next = _consecutive(events, found)
+    return _some(draw, order[~has_next], PLANTED_MAX)
+
+
+def _lost(draw: Draw, events: DayEvents, found: Receipts) -> Any:
+    at = _lasts(draw, events, found)
     return _kept(found, np.setdiff1d(np.arange(len(found.event)), at)), _pairs(found, at)
 
 
-def _duplicated(_draw: Draw, _events: DayEvents, found: Receipts, _ends: Any, at: Any) -> Any:
+def _duplicated(draw: Draw, events: DayEvents, found: Receipts) -> Any:
+    at = _lasts(draw, events, found)
     return _more(found, found.event[at], found.version[at], found.delivered[at] + SECOND), _pairs(found, at)
 
 
-def _late(_draw: Draw, _events: DayEvents, found: Receipts, _ends: Any, at: Any) -> Any:
+def _late(draw: Draw, events: DayEvents, found: Receipts) -> Any:
+    at = _lasts(draw, events, found)
     delivered = np.array(found.delivered)
     delivered[at] += HOUR
     return msgspec.structs.replace(found, delivered=delivered), _pairs(found, at)
 
 
-def _out_of_order(_draw: Draw, _events: DayEvents, found: Receipts, ends: Any, at: Any) -> Any:
-    """The delivery before the last comes after it."""
-    before = ends[0][np.isin(ends[1], at)]
-    after = ends[1][np.isin(ends[1], at)]
+def _out_of_order(_draw: Draw, events: DayEvents, found: Receipts) -> Any:
+    """A delivery comes right after the next; of a publisher and a subscription at most one, as two could cancel out."""
+    order, has_next = _consecutive(events, found)
+    first = np.flatnonzero(has_next)
+    gap = found.delivered[order[np.minimum(first + 1, len(order) - 1)]] - found.delivered[order[first]]
+    closest = first[np.argsort(gap, kind="stable")][: np.count_nonzero(gap < SOON)]
+    run = np.cumsum(~has_next)  # the same number within one publisher and subscription
+    _, kept = np.unique(run[closest], return_index=True)
+    at = closest[np.sort(kept)][:PLANTED_MAX]
     delivered = np.array(found.delivered)
-    delivered[before] = delivered[after] + 500
-    return msgspec.structs.replace(found, delivered=delivered), _pairs(found, before)
+    delivered[order[at]] = delivered[order[at + 1]] + 500
+    return msgspec.structs.replace(found, delivered=delivered), _pairs(found, order[at])
 
 
-def _unexpected(draw: Draw, events: DayEvents, found: Receipts, _ends: Any, at: Any) -> Any:
+def _unexpected(draw: Draw, events: DayEvents, found: Receipts) -> Any:
     """An event goes to a subscription that has nothing from its publisher."""
     has = set(zip(events.publisher[found.event].tolist(), _subscriptions(found).tolist(), strict=True))
     owner = found.versions["subscription"].combine_chunks().dictionary_encode().indices.to_numpy()
     pairs: list[tuple[int, int]] = []
-    for event in found.event[at].tolist():
+    for event in found.event[_lasts(draw, events, found)].tolist():
         publisher = int(events.publisher[event])
         free = [v for v in draw.permutation(len(owner)).tolist() if (publisher, int(owner[v])) not in has]
         if free:

@@ -35,9 +35,8 @@ class Receipts(msgspec.Struct, frozen=True):
     hops: Any
 
 
-def epochs_of(events: DayEvents, interests: Interests, net: Network, entry: Any, accepted: Any) -> Any:
+def epochs_of(interests: Interests, net: Network, entry: Any, accepted: Any) -> Any:
     """The epoch of each entry broker at each time: how many of its epochs were applied by then."""
-    assert len(entry) == len(accepted) <= len(events)
     found = np.zeros(len(entry), np.int64)
     for number, name in enumerate(net.names):
         own = interests.epochs.filter(pc.equal(interests.epochs["entry_broker"], name))

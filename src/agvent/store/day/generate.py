@@ -19,7 +19,7 @@ from agvent.store.day.interests import BEFORE, Interests, day_interests
 from agvent.store.day.network import Network, network
 from agvent.store.day.plan import SECOND, DayPlan
 from agvent.store.day.world import DayEvents, day_events
-from agvent.store.log import create_log
+from agvent.store.log import check_free, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.store.tables import TIME
 from agvent.types import Advertisement
@@ -43,14 +43,15 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
 
 def generate(path: str | os.PathLike[str], plan: DayPlan, *, progress: Progress = lambda *_: None) -> Report:
     """Makes a log in a new or empty folder. `expected` counts the deliveries that are due, declared losses included."""
-    create_log(path)
+    check_free(Path(path))
     progress("events", 0, plan.events)
     events, net = day_events(plan), network(plan)
     interests = day_interests(plan, net.delays)
-    epoch = epochs_of(events, interests, net, events.entry, events.accepted)
+    epoch = epochs_of(interests, net, events.entry, events.accepted)
     due = receipts(plan, events, interests, net, epoch=epoch, progress=progress)
     planted = plant(plan, events, due)
     tables = _Tables(plan, events, interests, net, epoch, planted)
+    create_log(path)
     with LogWriter(path) as log:
         log.append_catalogue(advertisements=_advertisements(events, net))
         begin = np.iinfo(np.int64).min
@@ -73,8 +74,8 @@ def generate(path: str | os.PathLike[str], plan: DayPlan, *, progress: Progress 
 def _advertisements(events: DayEvents, net: Network) -> list[Advertisement]:
     at = EPOCH + BEFORE * MICROSECOND
     return [
-        Advertisement(type=type_, publisher=name, broker=net.names[0], advertised_at=at, realm="market")
-        for type_, name in zip(events.types, events.publishers, strict=False)
+        Advertisement(type=type_, publisher=events.publishers[0], broker=net.names[0], advertised_at=at, realm="market")
+        for type_ in events.types
         if type_ is not None
     ]
 
@@ -96,7 +97,8 @@ class _Tables:
         self.interests = interests
         self.net = net
         self.event_tables = self._with_fixed(epoch)
-        self.retries = self._retries(plan)
+        name, quotes = self.event_tables[0]
+        self.event_tables[0] = (name, self._with_retries(plan, quotes))
         self.deliveries = delivery_table(events, planted.receipts, net, epoch)
         self.gaps = self._gaps(planted)
         hops = planted.receipts.hops
@@ -112,8 +114,8 @@ class _Tables:
             changes=_between(self.interests.changes, "changed_at", begin, end),
             epochs=_between(self.interests.epochs, "applied_at", begin, end),
         )
-        both = [(name, table) for tables in (self.event_tables, self.retries) for name, table in tables]
-        log.append_event_tables([(name, _between(table, "accepted_at", begin, end)) for name, table in both])
+        parts = [(name, _between(table, "accepted_at", begin, end)) for name, table in self.event_tables]
+        log.append_event_tables(parts)
         for table, rows, column in (
             ("deliveries", self.deliveries, "delivered_at"),
             ("gaps", self.gaps, "noticed_at"),
@@ -138,24 +140,23 @@ class _Tables:
             found.append((None if type_ is None else type_.name, table))
         return found
 
-    def _retries(self, plan: DayPlan) -> list[tuple[str | None, Any]]:
-        """A few quotes again, accepted by another entry broker two seconds later, at that broker's epoch."""
-        name, table = self.event_tables[0]
+    def _with_retries(self, plan: DayPlan, table: Any) -> Any:
+        """The quotes, and a few again: accepted by another entry broker two seconds later, at that broker's epoch."""
         rows = np.flatnonzero(~self.events.fast[self.events.rows(0)])
         if plan.brokers == 1 or not len(rows):
-            return []
+            return table
         at = np.sort(plan.draw("retries").choice(rows, size=min(RETRIED, len(rows)), replace=False))
         event = self.events.rows(0)[at]
         entry, accepted = (self.events.entry[event] + 1) % plan.brokers, self.events.accepted[event] + 2 * SECOND
         changed = {
             "accepted_at": pa.array(accepted, TIME),
             "entry_broker": pa.array(self.net.names).take(pa.array(entry)),
-            "epoch": pa.array(epochs_of(self.events, self.interests, self.net, entry, accepted)),
+            "epoch": pa.array(epochs_of(self.interests, self.net, entry, accepted)),
         }
         again = table.take(pa.array(at))
         for column, values in changed.items():
             again = again.set_column(again.column_names.index(column), column, values)
-        return [(name, again)]
+        return pa.concat_tables([table, again])
 
     def _gaps(self, planted: Planted) -> Any:
         event, version = (np.array([pair[side] for pair in planted.gaps], np.int64) for side in (0, 1))
