@@ -79,27 +79,38 @@ def read_head(log: Path, stream: str) -> Head:
     assert stream in STREAMS, stream
     path = head_path(log, stream)
     try:
-        sealed = msgspec.json.decode(path.read_bytes(), type=_Sealed)
+        data = path.read_bytes()
     except OSError as error:
         raise LogFileError(f"cannot read the head {path}: {error.strerror}") from None
-    except ValueError as error:
+    return decode_head(data, path)
+
+
+def decode_head(data: bytes, path: Path) -> Head:
+    """The head that a file's bytes say; `path` is for the complaint."""
+    try:
+        sealed = msgspec.json.decode(data, type=_Sealed)
+    except (ValueError, RecursionError) as error:
         raise LogFileError(f"the head {path} is damaged: {error}") from None
     if checksum(sealed.head) != sealed.crc32:
         raise LogFileError(f"the head {path} is damaged: it does not match its checksum")
     try:
         return msgspec.json.decode(sealed.head, type=Head)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise LogFileError(f"the head {path} has another format: {error}") from None
+
+
+def encode_head(head: Head) -> bytes:
+    """A head as the bytes of its file."""
+    body = msgspec.json.encode(head)
+    return msgspec.json.encode(_Sealed(checksum(body), msgspec.Raw(body)))
 
 
 def write_head(log: Path, head: Head) -> None:
     """Replaces the head of a stream: the moment this returns, and not before, its segments are in the log."""
-    body = msgspec.json.encode(head)
-    sealed = msgspec.json.encode(_Sealed(checksum(body), msgspec.Raw(body)))
     path = head_path(log, head.stream)
     partial = path.with_name(f".{path.name}.partial")
     with partial.open("wb") as out:
-        out.write(sealed)
+        out.write(encode_head(head))
         out.flush()
         os.fsync(out.fileno())
     os.replace(partial, path)

@@ -33,7 +33,7 @@ def decode_values(text: str) -> dict[str, Any]:
     """What `encode_values` wrote."""
     try:
         return {name: _read(value) for name, value in msgspec.json.decode(text).items()}
-    except (ValueError, AttributeError, KeyError, TypeError, EventError) as error:
+    except (ValueError, AttributeError, KeyError, TypeError, EventError, RecursionError) as error:
         raise LogFileError(f"{text[:80]!r} is no JSON of values: {error}") from None
 
 
@@ -74,6 +74,13 @@ def in_utc(time: datetime) -> datetime:
         return time
 
 
+def _instant(text: str) -> datetime:
+    time = datetime.fromisoformat(text)
+    if time.tzinfo is None:
+        raise ValueError(f"{text} has no time zone")
+    return time
+
+
 def _read(value: Any) -> Any:
     if isinstance(value, list):
         return [_read(item) for item in value]
@@ -87,7 +94,7 @@ def _read(value: Any) -> Any:
 
 
 _FORMS: Final[Mapping[str, Any]] = {
-    "$timestamp": datetime.fromisoformat,
+    "$timestamp": _instant,
     "$bytes": lambda text: binascii.a2b_base64(text, strict_mode=True),
     "$int32": Int32,
     "$float": float,
