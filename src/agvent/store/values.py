@@ -78,7 +78,7 @@ def _instant(text: str) -> datetime:
     time = datetime.fromisoformat(text)
     if time.tzinfo is None:
         raise ValueError(f"{text} has no time zone")
-    return time
+    return in_utc(time)
 
 
 def _read(value: Any) -> Any:

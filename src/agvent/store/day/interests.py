@@ -21,6 +21,8 @@ BEFORE: Final = START - HOUR
 """When the subscriptions that are there in the morning were made."""
 
 OPEN_IN_THE_MORNING: Final = 0.6
+INTEREST_SKEW: Final = 0.4
+"""Interests are spread wider over the shares than events are: a few matches an event, however many subscriptions."""
 CLOSED: Final = 0.25
 REPLACED: Final = 0.15
 
@@ -138,7 +140,7 @@ def _epochs(changes: Any, names: list[str], delays: Any) -> Any:
 
 def _shapes(plan: DayPlan, draw: Draw) -> Iterator[dict[str, Any]]:
     """What one subscription after the other asks for, without end."""
-    symbols, popularity = symbol_names(plan), zipf(plan.symbols)
+    symbols, popularity = symbol_names(plan), zipf(plan.symbols, INTEREST_SKEW)
     kinds: tuple[str, ...] = (
         "quote",
         "quote",

@@ -58,7 +58,7 @@ class DayPlan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def symbols(self) -> int:
         """As many as keep the matches of an event few, however many subscriptions there are."""
-        return max(100, self.subscriptions // 2)
+        return max(20, self.subscriptions // 3)
 
     @property
     def slices(self) -> list[int]:
