@@ -16,6 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from agvent.errors import LogFileError
+from agvent.store.durable import sync_folder
 from agvent.store.tables import STREAMS
 
 FORMAT: Final = 1
@@ -115,15 +116,6 @@ def write_head(log: Path, head: Head) -> None:
         os.fsync(out.fileno())
     os.replace(partial, path)
     sync_folder(path.parent)
-
-
-def sync_folder(folder: Path) -> None:
-    """A rename is durable only when its folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def joined(some: Ranges, others: Ranges) -> Ranges:

@@ -25,6 +25,7 @@ import numpy as np
 from agvent.errors import IndexFileError
 from agvent.matching.saved import Arrays, Description
 from agvent.matching.subscriptions import Subscriptions
+from agvent.store.durable import sync_folder
 
 MAGIC = b"AGVENTIX"
 VERSION = 1
@@ -64,7 +65,7 @@ def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str]) -> No
         if partial is not None:
             partial.unlink(missing_ok=True)
         raise IndexFileError(f"cannot save the index to {target}: {error.strerror}") from error
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _write(out: Any, description: Description, arrays: Arrays) -> None:
@@ -88,15 +89,6 @@ def _write(out: Any, description: Description, arrays: Arrays) -> None:
 
 def _bytes(array: Any) -> memoryview:
     return memoryview(array.reshape(-1).view(np.uint8))
-
-
-def _sync_folder(folder: Path) -> None:
-    """The rename itself is durable only when the folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def load_index(path: str | os.PathLike[str], *, verify: bool = True) -> Subscriptions:

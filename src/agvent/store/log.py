@@ -19,8 +19,9 @@ import pyarrow as pa
 
 from agvent.errors import LogError, LogFileError
 from agvent.store.catalogue import in_force, versions_in_force
+from agvent.store.durable import sync_folder
 from agvent.store.event_columns import LoggedEvent, event_schema, records_of
-from agvent.store.heads import FORMAT, HEADS, Head, Segment, read_head, sync_folder, write_head
+from agvent.store.heads import FORMAT, HEADS, Head, Segment, read_head, write_head
 from agvent.store.segments import read_segment
 from agvent.store.tables import STREAMS, TABLES, form_of
 from agvent.store.type_tables import types_of

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from agvent.errors import LogError
 from agvent.store.tables import TableForm
@@ -59,8 +58,3 @@ def ranks(groups: Any) -> Any:
     placed = np.empty(len(groups), np.int64)
     placed[order] = np.arange(len(groups)) - starts
     return placed
-
-
-def codes_of(column: Any) -> Any:
-    """The values of a column as small integers, equal where they are."""
-    return pc.dictionary_encode(column.combine_chunks()).indices.to_numpy()

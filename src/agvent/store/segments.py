@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 
 from agvent import limits
 from agvent.errors import LogFileError
-from agvent.store.heads import Ranges, Segment, checksum, sync_folder
+from agvent.store.durable import sync_folder
+from agvent.store.heads import Ranges, Segment, checksum
 from agvent.store.tables import TableForm
 
 HIDDEN: Final = ".partial"
