@@ -13,8 +13,8 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import secrets
 import struct
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,9 @@ def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str]) -> No
     target = Path(path)
     partial: Path | None = None
     try:
-        descriptor, name = tempfile.mkstemp(".partial", f".{target.name}.", target.parent)
-        partial = Path(name)
-        with open(descriptor, "wb") as out:
+        name = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
+        with open(name, "xb") as out:  # the umask's permissions: a Spark worker may be another user
+            partial = name
             _write(out, description, arrays)
             out.flush()
             os.fsync(out.fileno())
