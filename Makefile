@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format fuzz bench-match clean clean-kernels
+.PHONY: help demo test lint format fuzz bench-match bench-spark clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -17,7 +17,7 @@ demo: .venv/runtime.stamp  ## make a workload, match it, print a table and three
 	$(BIN)/python examples/demo.py
 
 test: lint  ## lint, types and every test
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: .venv/dev.stamp  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -34,6 +34,10 @@ fuzz: .venv/dev.stamp  ## try random inputs on every parser and decoder; INPUTS=
 
 bench-match: .venv/runtime.stamp  ## the table of docs/performance.md
 	$(BIN)/python benchmarks/match.py --table
+
+bench-spark: .venv/runtime.stamp  ## the table of Spark in docs/performance.md, and a hundred million events
+	$(BIN)/python benchmarks/spark_match.py --table
+	$(BIN)/python benchmarks/spark_scale.py --page
 
 clean-kernels:  ## forget compiled kernels, after a change to one that other files call
 	find src benchmarks -name '*.nb[ci]' -delete

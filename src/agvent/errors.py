@@ -9,7 +9,8 @@ AgventError
 │   └── LogError           rows that do not fit the event log, or a log that cannot be opened as asked
 └── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
     ├── IndexFileError     a saved index that cannot be used
-    └── LogFileError       a file of an event log that is missing, torn or altered
+    ├── LogFileError       a file of an event log that is missing, torn or altered
+    └── SparkFault         Spark or its Java that is missing, does not start, or failed at a job
 
 Our own bugs are assertions and are never caught.
 """
@@ -77,3 +78,7 @@ class IndexFileError(EnvironmentFault):
 
 class LogFileError(EnvironmentFault):
     """A head or segment of an event log that is missing, torn, altered or of another format."""
+
+
+class SparkFault(EnvironmentFault):
+    """Spark, or the Java it runs on, is missing, does not start, or gave a job up."""

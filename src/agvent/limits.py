@@ -73,6 +73,12 @@ XML_SMALL_SIZE_MAX: Final = 4_096
 XPATH_COMPILED_MAX: Final = 8_192
 """Compiled XPaths that are kept, some 5 KB each."""
 
+CONDITIONS_KEPT_MAX: Final = 8_192
+"""Conditions of a saved index that are kept once read, some 2 KB each."""
+
+MASTER_ANSWER_SECONDS_MAX: Final = 5.0
+"""How long a cluster's master may take to accept a connection. Spark itself would try for a minute."""
+
 ROW_GROUP_ROWS: Final = 131_072
 """Rows in a row group of the event log: large enough to compress, small enough that a task reads one of many."""
 

@@ -24,15 +24,18 @@ Pairs = tuple[Any, Any]
 def match_rows(index: Subscriptions, table: Any, type_: AgventType, name: str | None) -> Iterator[Pairs]:
     """The matches of a table of events, in parts; `name` is the type's, None for events without one."""
     for start in range(0, table.num_rows, index.batch_rows):
-        part = table.slice(start, index.batch_rows).combine_chunks()
-        plain = _is_plain(part)
-        for rows, events in (
-            (np.flatnonzero(plain), lambda rows, part=part: _batch(part.take(rows), type_, name)),
-            (np.flatnonzero(~plain), lambda rows, part=part: _events(part.take(rows), type_, name)),
-        ):
-            if len(rows):
-                matches = index.match_batch(events(rows))
-                yield pa.array(rows[matches.events] + start), pa.array(matches.ids(), pa.string())
+        for rows, events in matchable(table.slice(start, index.batch_rows), type_, name):
+            matches = index.match_batch(events)
+            yield pa.array(rows[matches.events] + start), pa.array(matches.ids(), pa.string())
+
+
+def matchable(table: Any, type_: AgventType, name: str | None) -> Iterator[tuple[Any, Any]]:
+    """The rows of a table in one or two lots: their places in it, and what `Subscriptions.match_batch` takes."""
+    part = table.combine_chunks()
+    plain = _is_plain(part)
+    for rows, made in ((np.flatnonzero(plain), _batch), (np.flatnonzero(~plain), _events)):
+        if len(rows):
+            yield rows, made(part if len(rows) == len(part) else part.take(rows), type_, name)
 
 
 def _is_plain(table: Any) -> Any:

@@ -1,0 +1,39 @@
+"""`agvent spark`: the data pipeline on Spark, one file of this folder per stage."""
+
+from __future__ import annotations
+
+import argparse
+
+from agvent.cli import spark_doctor, spark_match
+
+SUMMARY = "run the data pipeline on Spark"
+
+DESCRIPTION = """\
+Run a stage of the data pipeline on Spark: on all cores of this machine, or on
+the cluster that --master names.
+"""
+
+EPILOG = """\
+examples:
+  agvent spark doctor
+  agvent spark match subscriptions.jsonl events.jsonl --out matches
+
+agvent spark STAGE --help says more about one stage.
+"""
+
+STAGES = {"match": spark_match, "doctor": spark_doctor}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    formatter = argparse.RawDescriptionHelpFormatter
+    stages = parser.add_subparsers(title="stages", metavar="STAGE", required=True)
+    for name, stage in STAGES.items():
+        stage.configure(
+            stages.add_parser(
+                name,
+                help=stage.SUMMARY,
+                description=stage.DESCRIPTION,
+                epilog=stage.EPILOG,
+                formatter_class=formatter,
+            )
+        )

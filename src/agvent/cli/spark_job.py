@@ -1,0 +1,89 @@
+"""What every stage has around its job on Spark: the session, a bar on the terminal, and a clean end on Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from agvent.errors import CallerError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+POLL_S: Final = 0.25
+WAITING_S: Final = 15.0
+"""Time without any task running after which the user is told that the cluster gives no workers."""
+
+
+def add_master(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of every stage that starts Spark."""
+    parser.add_argument(
+        "--master", metavar="URL", help="spark://host:port, yarn, k8s://…, sc://host:port; local[*] unless given"
+    )
+    parser.add_argument(
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting; may be given several times"
+    )
+
+
+@contextmanager
+def running(args: argparse.Namespace, *, app: str) -> Iterator[tuple[SparkSession, Progress]]:
+    """A session with a bar that follows its jobs. Whatever ends the block, Spark's jobs and processes end with it."""
+    from agvent.spark.session import session
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
+        task = progress.add_task("starting Spark", total=None)
+        with session(args.master, app=app, config=settings(args.config)) as spark, _followed(spark, progress, task):
+            yield spark, progress
+
+
+def settings(given: list[str]) -> dict[str, str]:
+    """`--config KEY=VALUE`, all of them."""
+    for one in given:
+        if "=" not in one:
+            raise CallerError(f"--config {one}: a setting is KEY=VALUE")
+    return dict(one.split("=", 1) for one in given)
+
+
+@contextmanager
+def _followed(spark: SparkSession, progress: Progress, task: TaskID) -> Iterator[None]:
+    """A thread that asks Spark how far it is; it only shows, and ends before the session does."""
+    ended = threading.Event()
+    thread = threading.Thread(target=_follow, args=(spark, progress, task, ended), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def _follow(spark: SparkSession, progress: Progress, task: TaskID, ended: threading.Event) -> None:
+    from agvent.spark.progress import tasks_now
+
+    idle_since: float | None = None
+    while not ended.wait(POLL_S):
+        tasks = tasks_now(spark)
+        progress.update(task, description="tasks", completed=tasks.done, total=tasks.total or None)
+        waiting = tasks.total > 0 and not tasks.running and not tasks.done
+        idle_since = (idle_since or time.monotonic()) if waiting else None
+        if idle_since is not None and time.monotonic() - idle_since > WAITING_S:
+            warn(progress, "no worker has taken a task yet: has the cluster free cores and memory?")
+            return
+
+
+def warn(progress: Progress, text: str) -> None:
+    """A warning on standard error, above the bar if there is one."""
+    if progress.disable:
+        print(f"warning: {text}", file=sys.stderr)
+    else:
+        progress.console.print(f"warning: {text}", highlight=False, markup=False, soft_wrap=True)

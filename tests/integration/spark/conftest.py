@@ -1,0 +1,24 @@
+"""One Spark session for all tests of this process: it takes seconds to start, and a process can have only one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from agvent.spark import session
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    config = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
+    with session("local[2]", config=config) as made:
+        yield made
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup` the tests of this folder run in one process, in one session."""
+    for item in items:
+        if "integration/spark" in item.nodeid:
+            item.add_marker(pytest.mark.xdist_group("spark"))
