@@ -2,11 +2,30 @@
 
 Rules of the room: the matcher is the kernel of `matching/`, and nothing about filters is written twice; a stage uses no
 SparkContext and no RDD, so that it also runs through Spark Connect; only this room and `cli/` import pyspark, and only
-inside the functions that need it, because it takes a second.
+inside the functions that need it, because it takes a second. Modules that are made of columns import it at their top,
+and are themselves imported when a name of theirs is first used.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from agvent.spark.count import count_matches
 from agvent.spark.match import match
 from agvent.spark.session import session
 
-__all__ = ["count_matches", "match", "session"]
+if TYPE_CHECKING:
+    from agvent.spark.pushdown import to_column
+else:
+    _HOMES = {
+        "to_column": "agvent.spark.pushdown",
+    }
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOMES:
+            raise AttributeError(f"module 'agvent.spark' has no attribute {name!r}")
+        value = getattr(import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+
+
+__all__ = ["count_matches", "match", "session", "to_column"]

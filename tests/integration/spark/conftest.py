@@ -17,6 +17,17 @@ def spark() -> Iterator[SparkSession]:
         yield made
 
 
+@pytest.fixture
+def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
+    """Spark without generated code: compiling hundreds of columns that are asked for once takes a minute."""
+    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield spark
+    for name in settings:
+        spark.conf.unset(name)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadgroup` the tests of this folder run in one process, in one session."""
     for item in items:
