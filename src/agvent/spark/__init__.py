@@ -14,9 +14,16 @@ from agvent.spark.match import match
 from agvent.spark.session import session
 
 if TYPE_CHECKING:
+    from agvent.spark.discovery import discover
     from agvent.spark.pushdown import to_column
+    from agvent.spark.replay_frame import Window, replay
+    from agvent.spark.replay_log import replay_log
 else:
     _HOMES = {
+        "Window": "agvent.spark.replay_frame",
+        "discover": "agvent.spark.discovery",
+        "replay": "agvent.spark.replay_frame",
+        "replay_log": "agvent.spark.replay_log",
         "to_column": "agvent.spark.pushdown",
     }
 
@@ -28,4 +35,4 @@ else:
         return value
 
 
-__all__ = ["count_matches", "match", "session", "to_column"]
+__all__ = ["Window", "count_matches", "discover", "match", "replay", "replay_log", "session", "to_column"]
