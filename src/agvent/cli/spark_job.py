@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import threading
 import time
@@ -42,7 +43,12 @@ def running(args: argparse.Namespace, *, app: str) -> Iterator[tuple[SparkSessio
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("starting Spark", total=None)
-        with session(args.master, app=app, config=settings(args.config)) as spark, _followed(spark, progress, task):
+        interrupted = threading.Event()
+        with (
+            session(args.master, app=app, config=settings(args.config)) as spark,
+            _interruptible(interrupted),
+            _followed(spark, progress, task, interrupted),
+        ):
             yield spark, progress
 
 
@@ -55,10 +61,33 @@ def settings(given: list[str]) -> dict[str, str]:
 
 
 @contextmanager
-def _followed(spark: SparkSession, progress: Progress, task: TaskID) -> Iterator[None]:
-    """A thread that asks Spark how far it is; it only shows, and ends before the session does."""
+def _interruptible(interrupted: threading.Event) -> Iterator[None]:
+    """Ctrl-C lets the thread that follows cancel the jobs, and the call that waits for them then fails. PySpark's own
+    handler would talk to the JVM on the connection that the main thread is in the middle of reading."""
+
+    def interrupt(*_: object) -> None:
+        if interrupted.is_set():
+            raise KeyboardInterrupt  # the second time, at once
+        interrupted.set()
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        yield
+    except Exception:
+        if interrupted.is_set():
+            raise KeyboardInterrupt from None
+        raise
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if interrupted.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _followed(spark: SparkSession, progress: Progress, task: TaskID, interrupted: threading.Event) -> Iterator[None]:
+    """A thread that shows how far Spark is and cancels what is interrupted; it ends before the session does."""
     ended = threading.Event()
-    thread = threading.Thread(target=_follow, args=(spark, progress, task, ended), daemon=True)
+    thread = threading.Thread(target=_follow, args=(spark, progress, task, ended, interrupted), daemon=True)
     thread.start()
     try:
         yield
@@ -67,18 +96,23 @@ def _followed(spark: SparkSession, progress: Progress, task: TaskID) -> Iterator
         thread.join()
 
 
-def _follow(spark: SparkSession, progress: Progress, task: TaskID, ended: threading.Event) -> None:
-    from agvent.spark.progress import tasks_now
+def _follow(
+    spark: SparkSession, progress: Progress, task: TaskID, ended: threading.Event, interrupted: threading.Event
+) -> None:
+    from agvent.spark.progress import cancel_all, tasks_now
 
     idle_since: float | None = None
+    warned = False
     while not ended.wait(POLL_S):
+        if interrupted.is_set():
+            cancel_all(spark)
         tasks = tasks_now(spark)
         progress.update(task, description="tasks", completed=tasks.done, total=tasks.total or None)
         waiting = tasks.total > 0 and not tasks.running and not tasks.done
         idle_since = (idle_since or time.monotonic()) if waiting else None
-        if idle_since is not None and time.monotonic() - idle_since > WAITING_S:
+        if idle_since is not None and not warned and time.monotonic() - idle_since > WAITING_S:
             warn(progress, "no worker has taken a task yet: has the cluster free cores and memory?")
-            return
+            warned = True
 
 
 def warn(progress: Progress, text: str) -> None:

@@ -1,4 +1,4 @@
-"""How far the jobs of a session are, as tasks: for a bar on a terminal. Asked from a thread beside the job's."""
+"""The jobs of a session from outside: how far they are, and their end. Asked from a thread beside the job's."""
 
 from __future__ import annotations
 
@@ -29,3 +29,13 @@ def tasks_now(spark: SparkSession) -> Tasks:
         running=sum(stage.numActiveTasks for stage in stages),
         total=sum(stage.numTasks for stage in stages),
     )
+
+
+def cancel_all(spark: SparkSession) -> None:
+    """Ends every job and every stream of the session; whoever waits for one gets an error."""
+    for query in spark.streams.active:
+        query.stop()
+    if is_connect(spark):
+        spark.interruptAll()
+    else:
+        spark.sparkContext.cancelAllJobs()
