@@ -13,8 +13,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/runtime.stamp  ## make a workload, match it, print a table and three explained matches
+demo: .venv/runtime.stamp  ## match a workload and explain it; then a day of events on Spark, audited, with a report
 	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/day.py
 
 test: lint  ## lint, types and every test
 	$(BIN)/pytest -n 2 --dist loadgroup
@@ -43,7 +44,7 @@ clean-kernels:  ## forget compiled kernels, after a change to one that other fil
 	find src benchmarks -name '*.nb[ci]' -delete
 
 clean:  ## remove everything that was made here
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/agvent.egg-info
+	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis src/agvent.egg-info
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is as new as the lock it was installed from, so a changed lock installs again.
