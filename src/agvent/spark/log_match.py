@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from agvent.filters.evaluate import Behaviours
 from agvent.matching.arrays import I64
 from agvent.matching.batch import Unanswered
 from agvent.matching.matches import Matches
@@ -20,6 +21,7 @@ from agvent.matching.search import Found
 from agvent.spark.event_source import ROWS_PER_TASK, tasks
 from agvent.spark.files import Slice, parquet_batches, parquet_slices
 from agvent.spark.matcher import COMPLAINT, EVENT, OUTPUT_ROWS_MAX, broker_codes, in_force, pieces, places_of
+from agvent.spark.recorded_answers import RecordedAnswers, by_answers
 from agvent.spark.roster import Roster
 from agvent.spark.shipment import Shipment, received, ship
 from agvent.spark.subscription_source import log_roster, roster_of
@@ -59,7 +61,8 @@ def match_log(
     events = pa.schema([TABLES["events"].schema.field(name) for name in EVENT_COLUMNS])
     fields = [*from_arrow_schema(events).fields, *from_arrow_schema(roster.names.schema).fields]
     parts = parts_of(log)
-    matcher = LogMatcher(parts, ship(spark, roster, shared=shared))
+    answers = RecordedAnswers(log) if log.segments("behaviours") else None
+    matcher = LogMatcher(parts, ship(spark, roster, shared=shared), answers)
     return tasks(spark, len(parts)).mapInArrow(matcher, StructType([*fields, StructField(COMPLAINT, StringType())]))
 
 
@@ -85,9 +88,10 @@ def parts_of(log: LogReader) -> list[Part]:
 class LogMatcher:
     """Matches the rows of a task's parts."""
 
-    def __init__(self, parts: Sequence[Part], shipment: Shipment) -> None:
+    def __init__(self, parts: Sequence[Part], shipment: Shipment, answers: RecordedAnswers | None) -> None:
         self.parts = parts
         self.shipment = shipment
+        self.answers = answers
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         roster = received(self.shipment)
@@ -100,13 +104,19 @@ class LogMatcher:
         schema = event_schema(part.type)
         for batch in parquet_batches(part.slice, schema.names, rows=roster.index.batch_rows):
             table = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
-            yield from match_table(roster, table, part.type, part.name)
+            for lot, behaviours in by_answers(table, self.answers):
+                yield from match_table(roster, lot, part.type, part.name, behaviours=behaviours)
 
 
-def match_table(roster: Roster, table: pa.Table, type_: AgventType, name: str | None) -> Iterator[pa.RecordBatch]:
-    """The deliveries that some rows of one type's table call for, with their complaints below."""
+def match_table(
+    roster: Roster, table: pa.Table, type_: AgventType, name: str | None, *, behaviours: Behaviours | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The deliveries that some rows of one type's table call for, with their complaints below.
+
+    `behaviours` are those of a single event.
+    """
     for rows, events in matchable(table, type_, name):
-        found, unanswered = _judged(roster, roster.index.match_batch(events), table.take(pa.array(rows)))
+        found, unanswered = _judged(roster, roster.index.match_batch(events, behaviours), table.take(pa.array(rows)))
         yield _deliveries(roster, table, rows, found, unanswered)
 
 
