@@ -44,7 +44,8 @@ exit codes:
     0  done
     1  explain: the filter does not match; filter check: a subscription is wrong;
        filter covers: not proven; log verify: the log is broken;
-       spark doctor: something is missing; spark discover: nothing found
+       spark doctor: something is missing; spark discover: nothing found;
+       spark audit: the promise was broken
     2  a mistake in the arguments, a filter, a subscription or an event
     3  the machine: a file that cannot be opened, read or written; Spark
   130  interrupted (Ctrl-C)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from agvent.cli import spark_discover, spark_doctor, spark_match, spark_replay
+from agvent.cli import spark_analyse, spark_audit, spark_discover, spark_doctor, spark_match, spark_replay
 
 SUMMARY = "run the data pipeline on Spark"
 
@@ -18,11 +18,20 @@ examples:
   agvent spark doctor
   agvent spark match subscriptions.jsonl events.jsonl --out matches
   agvent spark replay day "price > 100" --type Quote --since 2026-03-01 --out expensive
+  agvent spark audit day
+  agvent spark analyse day --out report
 
 agvent spark STAGE --help says more about one stage.
 """
 
-STAGES = {"match": spark_match, "replay": spark_replay, "discover": spark_discover, "doctor": spark_doctor}
+STAGES = {
+    "match": spark_match,
+    "replay": spark_replay,
+    "audit": spark_audit,
+    "analyse": spark_analyse,
+    "discover": spark_discover,
+    "doctor": spark_doctor,
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
