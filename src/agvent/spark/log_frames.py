@@ -10,9 +10,10 @@ from pyspark.sql import types as st
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from agvent.errors import LogFileError
-from agvent.spark.log_match import log_roster, match_log
+from agvent.spark.log_match import match_log
 from agvent.spark.matcher import COMPLAINT
 from agvent.spark.roster import Roster
+from agvent.spark.subscription_source import log_roster
 from agvent.store.heads import Segment
 from agvent.store.log import LogReader
 from agvent.store.tables import TABLES
