@@ -41,8 +41,9 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Dropped(msgspec.Struct, frozen=True, kw_only=True):
-    """What retention has taken out of a stream, added up."""
+    """What retention has taken out of a stream, added up; `upto` is the last head that brought some of it in."""
 
+    upto: int = 0
     segments: int = 0
     rows: int = 0
     bytes: int = 0
@@ -50,7 +51,10 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream as of its last commit. `ends` and `catalogue` are the events' alone: see docs/event-log.md."""
+    """A stream as of its last commit. `ends` and `catalogue` are the events' alone: see docs/event-log.md.
+
+    `batches` has, for each writer that may try a commit again, the number of the last one the stream has of it.
+    """
 
     stream: str
     number: int = 0
@@ -59,6 +63,7 @@ class Head(msgspec.Struct, frozen=True, kw_only=True):
     dropped: Dropped = Dropped()
     ends: dict[str, int] = {}
     catalogue: int = 0
+    batches: dict[str, int] = {}
 
 
 class _Sealed(msgspec.Struct, frozen=True):
@@ -73,6 +78,11 @@ def checksum(data: Any) -> str:
 
 def head_path(log: Path, stream: str) -> Path:
     return log / HEADS / f"{stream}.json"
+
+
+def lock_path(log: Path, stream: str) -> Path:
+    """The file that whoever writes a stream holds locked."""
+    return log / HEADS / f".{stream}.lock"
 
 
 def read_head(log: Path, stream: str) -> Head:

@@ -1,4 +1,4 @@
-"""The event log as its writer sees it: append, snapshot. One process writes a log at a time.
+"""The event log as its writer sees it: append, snapshot. One process writes a stream at a time.
 
 A commit stages all its segments under hidden names, publishes them, and then replaces the head of its stream. A commit
 that fails has changed nothing; one that was cut off is swept away when the log is next opened for writing.
@@ -23,13 +23,13 @@ from agvent import limits
 from agvent.errors import LogError
 from agvent.store.catalogue import compiled
 from agvent.store.event_columns import LoggedEvent, ancestor_column, event_schema, table_of
-from agvent.store.heads import HEADS, Dropped, Head, Segment, joined, write_head
+from agvent.store.heads import Dropped, Head, Segment, joined, lock_path, write_head
 from agvent.store.index_file import save_index
 from agvent.store.log import LogReader, check_log, event_folder
 from agvent.store.positions import check_continues, positions
 from agvent.store.segments import Staged, publish, stage_file, stage_table
 from agvent.store.sweep import sweep
-from agvent.store.tables import QUALITIES, TABLES, TableForm, form_of, shaped
+from agvent.store.tables import QUALITIES, STREAMS, TABLES, TableForm, form_of, shaped
 from agvent.store.type_tables import attribute_rows, behaviour_rows, type_row
 from agvent.types import Advertisement, AgventType, unadvertised
 
@@ -41,15 +41,21 @@ Part = tuple[str, TableForm, Any]
 
 
 class LogWriter:
-    """Appends to a log. Each call is one commit: when it returns, its rows are on disk and readers see them."""
+    """Appends to a log. Each call is one commit: when it returns, its rows are on disk and readers see them.
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    `streams` are those it may write, and nobody else meanwhile: all of them unless given. So one process can log events
+    while another logs what it delivers.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, streams: Sequence[str] = STREAMS) -> None:
         self.path = Path(path)
+        assert "events" not in streams or "catalogue" in streams, "events name the catalogue version they need"
         check_log(self.path)
-        self._lock = _locked(self.path)
+        self._locks = _locked(self.path, streams)
         reader = LogReader(self.path)
         self.heads = reader.heads
-        sweep(self.path, self.heads)
+        self.streams = frozenset(streams)
+        sweep(self.path, {stream: self.heads[stream] for stream in streams})
         self._types = reader.types
         self._current: dict[str, AgventType] = {name: type_ for (name, _), type_ in self._types.items()}
 
@@ -63,7 +69,8 @@ class LogWriter:
 
     def close(self) -> None:
         """Lets another process write."""
-        self._lock.close()
+        for lock in self._locks:
+            lock.close()
 
     def append(self, table: str, rows: Rows) -> Head:
         """Appends rows to a table: deliveries, gaps, traces, behaviours, documents."""
@@ -185,6 +192,23 @@ class LogWriter:
         ]
         return self._publish("snapshots", files)
 
+    def adopt(self, stream: str, files: Sequence[Staged], *, batch: tuple[str, int] | None = None) -> Head:
+        """Names files that others staged in this log, as one commit.
+
+        `batch` is who staged them and the number of this batch of theirs. One that is not greater than the head has is not
+        taken again: then the files are removed, and the head stays.
+        """
+        head = self.heads[stream]
+        if batch is not None and head.batches.get(batch[0], -1) >= batch[1]:
+            for file in files:
+                file.hidden.unlink(missing_ok=True)
+            return head
+        named = [_numbered(file, at, head.number + 1) for at, file in enumerate(files)]
+        for file in named:
+            (self.path / file.segment.path).parent.mkdir(parents=True, exist_ok=True)
+        batches = head.batches if batch is None else head.batches | {batch[0]: batch[1]}
+        return self._publish(stream, named, batches=batches)
+
     def drop(self, stream: str, gone: Sequence[Segment]) -> Head:
         """Takes segments out of a stream: first out of its head, then off the disk."""
         head = self.heads[stream]
@@ -192,6 +216,7 @@ class LogWriter:
         dropped = head.dropped
         for one in gone:
             dropped = Dropped(
+                upto=max(dropped.upto, one.since),
                 segments=dropped.segments + 1,
                 rows=dropped.rows + one.rows,
                 bytes=dropped.bytes + one.bytes,
@@ -218,6 +243,7 @@ class LogWriter:
         return self._replace(stream, segments=segments, **changed)
 
     def _replace(self, stream: str, **changed: Any) -> Head:
+        assert stream in self.streams, f"opened without {stream}"
         old = self.heads[stream]
         head = msgspec.structs.replace(old, number=old.number + 1, written_at=datetime.now(UTC), **changed)
         write_head(self.path, head)
@@ -225,14 +251,25 @@ class LogWriter:
         return head
 
 
-def _locked(log: Path) -> IO[bytes]:
-    lock = (log / HEADS / ".lock").open("ab")
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        lock.close()
-        raise LogError(f"another process is writing {log}", hint="one process writes a log at a time") from None
-    return lock
+def _locked(log: Path, streams: Sequence[str]) -> list[IO[bytes]]:
+    locks: list[IO[bytes]] = []
+    for stream in streams:
+        locks.append(lock_path(log, stream).open("ab"))
+        try:
+            fcntl.flock(locks[-1], fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            for lock in locks:
+                lock.close()
+            hint = "one process writes a stream at a time"
+            raise LogError(f"another process is writing {stream} of {log}", hint=hint) from None
+    return locks
+
+
+def _numbered(file: Staged, at: int, number: int) -> Staged:
+    """A staged file under the name that the commit of this number gives it."""
+    folder = file.segment.path.rpartition("/")[0]
+    path = f"{folder}/{number:012d}-{at:04d}.parquet"
+    return Staged(file.hidden, msgspec.structs.replace(file.segment, path=path, since=number))
 
 
 def _completed(table: Any, type_: AgventType) -> Any:

@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from agvent.errors import LogFileError
-from agvent.store.heads import HEADS, Head, Segment, checksum, read_head
+from agvent.store.heads import HEADS, Head, Segment, checksum, lock_path, read_head
 from agvent.store.log import READ_ORDER, check_log
 from agvent.store.segments import rows_in
 from agvent.store.sweep import unnamed
@@ -38,7 +38,7 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
     """Checks every head, every segment and every file. `progress` is told the segments checked and all there are."""
     log = Path(path)
     check_log(log)
-    being_written = _is_being_written(log)
+    written = {stream for stream in READ_ORDER if _is_being_written(log, stream)}
     findings: list[Finding] = []
     heads: dict[str, Head] = {}
     for stream in READ_ORDER:
@@ -52,8 +52,8 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
         if progress is not None:
             progress(count + 1, len(segments))
     findings += [finding for head in heads.values() for finding in _gaps(head)]
-    if not being_written:
-        findings += _unnamed(log, heads)
+    if len(heads) == len(READ_ORDER):  # or nobody knows which files a head that cannot be read names
+        findings += _unnamed(log, {stream: head for stream, head in heads.items() if stream not in written})
     return Verdict(
         segments=len(segments),
         rows=sum(segment.rows for segment in segments),
@@ -62,10 +62,10 @@ def verify(path: str | os.PathLike[str], progress: Callable[[int, int], None] | 
     )
 
 
-def _is_being_written(log: Path) -> bool:
+def _is_being_written(log: Path, stream: str) -> bool:
     """A commit that is under way has files that no head names yet, and rightly so."""
     try:
-        with (log / HEADS / ".lock").open("rb") as lock:
+        with lock_path(log, stream).open("rb") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except FileNotFoundError:
         return False
@@ -110,9 +110,5 @@ def _gaps(head: Head) -> Iterator[Finding]:
 
 
 def _unnamed(log: Path, heads: dict[str, Head]) -> Iterator[Finding]:
-    """With a head that cannot be read, nobody knows which of its stream's files are named."""
-    if len(heads) == len(READ_ORDER):
-        for file in unnamed(log, heads):
-            yield Finding(
-                "unnamed", str(file.relative_to(log)), "no head names it; opening the log to write removes it"
-            )
+    for file in unnamed(log, heads):
+        yield Finding("unnamed", str(file.relative_to(log)), "no head names it; opening the log to write removes it")
