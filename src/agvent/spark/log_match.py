@@ -109,15 +109,21 @@ class LogMatcher:
 
 
 def match_table(
-    roster: Roster, table: pa.Table, type_: AgventType, name: str | None, *, behaviours: Behaviours | None = None
+    roster: Roster,
+    table: pa.Table,
+    type_: AgventType,
+    name: str | None,
+    *,
+    kept: Sequence[str] = EVENT_COLUMNS,
+    behaviours: Behaviours | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The deliveries that some rows of one type's table call for, with their complaints below.
 
-    `behaviours` are those of a single event.
+    `kept` are the columns of the event that its deliveries have; `behaviours` those of a single event.
     """
     for rows, events in matchable(table, type_, name):
         found, unanswered = _judged(roster, roster.index.match_batch(events, behaviours), table.take(pa.array(rows)))
-        yield _deliveries(roster, table, rows, found, unanswered)
+        yield _deliveries(roster, table.select(list(kept)), rows, found, unanswered)
 
 
 def _judged(roster: Roster, matches: Matches, table: pa.Table) -> tuple[Found, list[Unanswered]]:
@@ -134,8 +140,8 @@ def _deliveries(
     """A row for each pair, and for each question not answered; `rows` are the places of the events in the table."""
     matched = np.repeat(np.arange(len(found.ends)), np.diff(found.ends, prepend=0))
     asked, ordinals = places_of(unanswered, roster)
-    events = table.select(EVENT_COLUMNS).take(pa.array(rows[np.concatenate([matched, asked])]))
+    events = table.take(pa.array(rows[np.concatenate([matched, asked])]))
     named = roster.names.take(pa.array(np.concatenate([found.subscriptions, ordinals])))
     texts = pa.array([None] * len(matched) + [one.message for one in unanswered], pa.string())
     columns = [*(column.combine_chunks() for column in events.columns), *named.columns, texts]
-    return pa.record_batch(columns, [*EVENT_COLUMNS, *named.schema.names, COMPLAINT])
+    return pa.record_batch(columns, [*table.column_names, *named.schema.names, COMPLAINT])
