@@ -61,6 +61,11 @@ class Roster:
         assert [int(id) for id in index.ids()] == list(range(len(listed))), "an ordinal is a place in the list"
         return cls(index, names, _in_force(names, intervals))
 
+    @classmethod
+    def of_index(cls, index: Subscriptions, names: pa.RecordBatch, intervals: pa.Table) -> Roster:
+        """An index whose ordinals are versions: `names` has their subscription and version, and may have more."""
+        return cls(index, names, _in_force(names.select(["subscription", "version"]), intervals))
+
     def save(self, folder: Path) -> Path:
         """Writes the roster into a folder, under a name that is the hash of what is in it."""
         partial = folder / f".roster.{os.getpid()}.{id(self)}"
