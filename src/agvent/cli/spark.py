@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from agvent.cli import spark_analyse, spark_audit, spark_discover, spark_doctor, spark_match, spark_replay
+from agvent.cli import (
+    spark_analyse,
+    spark_audit,
+    spark_discover,
+    spark_dispatch,
+    spark_doctor,
+    spark_match,
+    spark_replay,
+)
 
 SUMMARY = "run the data pipeline on Spark"
 
@@ -17,6 +25,7 @@ EPILOG = """\
 examples:
   agvent spark doctor
   agvent spark match subscriptions.jsonl events.jsonl --out matches
+  agvent spark dispatch day --once
   agvent spark replay day "price > 100" --type Quote --since 2026-03-01 --out expensive
   agvent spark audit day
   agvent spark analyse day --out report
@@ -26,6 +35,7 @@ agvent spark STAGE --help says more about one stage.
 
 STAGES = {
     "match": spark_match,
+    "dispatch": spark_dispatch,
     "replay": spark_replay,
     "audit": spark_audit,
     "analyse": spark_analyse,

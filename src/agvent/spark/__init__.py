@@ -10,7 +10,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from agvent.spark.count import count_matches
+from agvent.spark.dispatch import dispatch
 from agvent.spark.match import match
+from agvent.spark.register import register
 from agvent.spark.session import session
 
 if TYPE_CHECKING:
@@ -35,4 +37,15 @@ else:
         return value
 
 
-__all__ = ["Window", "count_matches", "discover", "match", "replay", "replay_log", "session", "to_column"]
+__all__ = [
+    "Window",
+    "count_matches",
+    "discover",
+    "dispatch",
+    "match",
+    "register",
+    "replay",
+    "replay_log",
+    "session",
+    "to_column",
+]

@@ -1,9 +1,9 @@
 """`format("agvent-deliveries")`: the rows of a query, once, into the table `deliveries` of an event log.
 
-A task stages its rows as files below `staged/` of the log, under names of their own, and says which. `commit` gives them
-their places and replaces the head of the stream, which also notes the query and the batch. A batch that the head has is
-not taken again, so a driver that is killed anywhere and started again neither loses a delivery nor has one twice. What
-a killed job staged is removed by the next commit of the same query.
+A task stages its rows as files below `staged/` of the log, under names of their own, and says which. `commit` gives
+them their places and replaces the head of the stream, which also notes the query and the batch. A batch that the head
+has is not taken again, so a driver that is killed anywhere and started again neither loses a delivery nor has one
+twice. What a killed job staged is removed by the next commit of the same query.
 
 This module needs pyspark when it is imported: `agvent.spark.register` does that.
 """
@@ -49,12 +49,12 @@ class DeliveriesSink(DataSource):
     def name(cls) -> str:
         return "agvent-deliveries"
 
-    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: ARG002 - Spark's signature
         if overwrite:
             raise LogError("deliveries that happened are not overwritten", hint='mode("append")')
         return BatchWriter(self._log(), uuid4().hex)
 
-    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
+    def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
         checkpoint = self.options.get("checkpointLocation")
         if not checkpoint:
             raise LogError("agvent-deliveries knows a query by its checkpoint", hint='option("checkpointLocation", …)')
@@ -88,7 +88,7 @@ class BatchWriter(DataSourceArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         adopt(self.log, self.folder, messages, batch=None)
 
-    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:
+    def abort(self, messages: Sequence[WriterCommitMessage | None]) -> None:  # noqa: ARG002
         shutil.rmtree(self.log / self.folder, ignore_errors=True)
 
 
@@ -106,7 +106,7 @@ class StreamWriter(DataSourceStreamArrowWriter):
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's
         adopt(self.log, self.folder, messages, batch=(query_of(self.checkpoint), batchId))
 
-    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803
+    def abort(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: ARG002, N803
         shutil.rmtree(self.log / self.folder, ignore_errors=True)
 
 
@@ -146,7 +146,7 @@ def adopt(
 
 
 def query_of(checkpoint: str) -> str:
-    """The id of the query whose checkpoint this is. A new checkpoint is a new query, whose batches count from 0 again."""
+    """The id of the query whose checkpoint this is. A new checkpoint is a new query: its batches count from 0 again."""
     with opened(f"{checkpoint.removeprefix('file:').rstrip('/')}/metadata") as file:
         found: dict[str, str] = msgspec.json.decode(file.read())
     return found["id"]

@@ -19,7 +19,6 @@ from agvent.spark.copies import Seen
 from agvent.spark.due import CONTENTS, DUE, due_in
 from agvent.spark.event_slices import EventSlice, for_tasks, rows_of, slices_between
 from agvent.spark.offsets import Offset
-from agvent.store.catalogue import IN_FORCE
 from agvent.store.event_columns import event_schema
 from agvent.store.heads import Segment, read_head
 from agvent.store.log import LogReader, type_and_schema
@@ -61,8 +60,6 @@ def table_of(log: Path, options: Mapping[str, str]) -> LogTable:
     if name == "due":
         skip = given.get("unanswered", "stop") == "skip"
         return DueTable(log, contents=given.get("contents", "false").lower() == "true", skip=skip, whole=whole)
-    if name == "in_force":
-        return InForceTable(log)
     form_of(name)
     return PlainTable(log, name, whole=whole)
 
@@ -147,7 +144,11 @@ class DueTable(_Events):
         wanted = [msgspec.structs.replace(one, left_out=copies) for one in found]
         return [(group, end["sub"]) for group in for_tasks(wanted)]
 
-    def read(self, piece: tuple[list[EventSlice], int], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read(
+        self,
+        piece: tuple[list[EventSlice], int],
+        columns: Sequence[str],  # noqa: ARG002 - all of them come out of one match
+    ) -> Iterator[pa.RecordBatch]:
         slices, catalogue = piece
         for part in slices:
             yield from due_in(self.log, part, catalogue, contents=self.contents, skip=self.skip)
@@ -198,22 +199,3 @@ class PlainTable:
         names = [name for name in columns if name in self.form.schema.names]
         for segment in piece:
             yield from read_segment(self.log, segment, names).to_batches()
-
-
-class InForceTable(PlainTable):
-    """The in-force table, which is derived from the catalogue: one piece, and no stream of changes."""
-
-    def __init__(self, log: Path) -> None:
-        super().__init__(log, "changes", whole=False)
-
-    def schema(self) -> pa.Schema:
-        return IN_FORCE
-
-    def advanced(self, start: Offset, end: Offset, rows_max: int | None) -> Offset:
-        raise LogError("in_force is no stream", hint="stream the table changes, or epochs")
-
-    def pieces(self, start: Offset, end: Offset) -> list[Any]:
-        return [end["number"]]
-
-    def read(self, piece: Any, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        yield from LogReader(self.log).in_force(catalogue=piece).to_batches()

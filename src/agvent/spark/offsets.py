@@ -3,8 +3,8 @@
     {"ev": {"b1": 118000, "b2": 64000}, "sub": 57}
 
 Both members are from one head of the events: how many events of each entry broker are behind, and the catalogue version
-that holds every epoch those carry. Spark journals an offset before it runs the batch, so a batch that runs again has the
-same events and the same catalogue.
+that holds every epoch those carry. Spark journals an offset before it runs the batch, so a batch that runs again has
+the same events and the same catalogue.
 """
 
 from __future__ import annotations

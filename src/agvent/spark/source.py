@@ -5,7 +5,7 @@ processes: schema and plan on the driver, `read` in the tasks, which take slices
 
 | option | means |
 |---|---|
-| `table` | `events` (unless given), `due`, `in_force`, or a table of the log |
+| `table` | `events` (unless given), `due`, or another table of the log |
 | `type`, `schema` | events of one type, of one version of it |
 | `maxEventsPerTrigger` | the most a batch of a stream takes |
 | `failOnDataLoss` | `false`: go on where retention has taken events that were not read yet |
@@ -17,7 +17,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
@@ -26,7 +25,8 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from agvent.errors import LogError
-from agvent.spark.log_tables import LogTable, Offset, Piece, table_of
+from agvent.spark.log_tables import LogTable, Piece, table_of
+from agvent.spark.offsets import Offset
 
 LIMIT = "maxEventsPerTrigger"
 

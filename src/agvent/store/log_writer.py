@@ -195,8 +195,8 @@ class LogWriter:
     def adopt(self, stream: str, files: Sequence[Staged], *, batch: tuple[str, int] | None = None) -> Head:
         """Names files that others staged in this log, as one commit.
 
-        `batch` is who staged them and the number of this batch of theirs. One that is not greater than the head has is not
-        taken again: then the files are removed, and the head stays.
+        `batch` is who staged them and the number of this batch of theirs. One whose number is not greater than that of
+        the last is not taken again: then the files are removed, and the head stays.
         """
         head = self.heads[stream]
         if batch is not None and head.batches.get(batch[0], -1) >= batch[1]:

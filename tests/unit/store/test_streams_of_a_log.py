@@ -38,7 +38,8 @@ def staged(log: Path, name: str, *sequences: int) -> Staged:
 
 
 def sequences(log: Path) -> list[int]:
-    return LogReader(log).table("deliveries").column("sequence").to_pylist()
+    found: list[int] = LogReader(log).table("deliveries").column("sequence").to_pylist()
+    return found
 
 
 def test_two_writers_hold_streams_of_their_own(log: Path) -> None:
