@@ -104,6 +104,8 @@ def run(args: argparse.Namespace) -> int:
 
 def follow(query: StreamingQuery, progress: Progress) -> None:
     """Tells of each batch until the query ends. On Ctrl-C it is stopped first, and what is to be done said."""
+    from agvent.spark.stream_report import fault_of
+
     last = -1
     try:
         while query.isActive:
@@ -114,9 +116,11 @@ def follow(query: StreamingQuery, progress: Progress) -> None:
         _tell(query, progress, last)
         print("stopped; the same command goes on from here", file=sys.stderr)
         raise
-    if _tell(query, progress, last) < 0 and query.exception() is None:
+    fault = fault_of(query)
+    if _tell(query, progress, last) < 0 and fault is None:
         print("no new events", file=sys.stderr)
-    _raise_fault(query)
+    if fault is not None:
+        raise fault
 
 
 def _tell(query: StreamingQuery, progress: Progress, last: int) -> int:
@@ -133,11 +137,3 @@ def _print(report: BatchReport, progress: Progress) -> None:
         progress.console.print(report.sentence(), highlight=False, markup=False, soft_wrap=True)
     else:
         print(msgspec.json.format(msgspec.json.encode(report), indent=0).decode(), flush=True)
-
-
-def _raise_fault(query: StreamingQuery) -> None:
-    from agvent.spark.faults import translated
-
-    fault = query.exception()
-    if fault is not None:
-        raise translated(str(fault))

@@ -32,6 +32,7 @@ from pyspark.sql.types import StructType
 
 from agvent import limits
 from agvent.errors import LogError
+from agvent.spark.faults import hints_told
 from agvent.spark.files import opened
 from agvent.store.log import check_log
 from agvent.store.log_writer import LogWriter
@@ -49,11 +50,13 @@ class DeliveriesSink(DataSource):
     def name(cls) -> str:
         return "agvent-deliveries"
 
+    @hints_told()
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: ARG002 - Spark's signature
         if overwrite:
             raise LogError("deliveries that happened are not overwritten", hint='mode("append")')
         return BatchWriter(self._log(), uuid4().hex)
 
+    @hints_told()
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: ARG002, N802
         checkpoint = self.options.get("checkpointLocation")
         if not checkpoint:
@@ -82,9 +85,11 @@ class BatchWriter(DataSourceArrowWriter):
         self.log = log
         self.folder = f"{STAGED}/{job}"
 
+    @hints_told()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         return Written(list(staged(self.log, self.folder, iterator)))
 
+    @hints_told()
     def commit(self, messages: Sequence[WriterCommitMessage | None]) -> None:
         adopt(self.log, self.folder, messages, batch=None)
 
@@ -100,9 +105,11 @@ class StreamWriter(DataSourceStreamArrowWriter):
         self.checkpoint = checkpoint
         self.folder = f"{STAGED}/{hashlib.sha256(checkpoint.encode()).hexdigest()[:32]}"
 
+    @hints_told()
     def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
         return Written(list(staged(self.log, self.folder, iterator)))
 
+    @hints_told()
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's
         adopt(self.log, self.folder, messages, batch=(query_of(self.checkpoint), batchId))
 

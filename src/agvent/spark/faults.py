@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from agvent import errors
 from agvent.errors import AgventError, CallerError, SparkFault
 
-OURS = re.compile(r"^agvent\.errors\.(\w+): (.*?)(?=^\s*at |^\S*Exception|\Z)", re.MULTILINE | re.DOTALL)
+OURS = re.compile(r"^agvent\.errors\.(\w+): (.*?)(?=^\s*at |^\S*Exception|^ ?SQLSTATE|\Z)", re.MULTILINE | re.DOTALL)
 """The last line of a worker's traceback, if it is one of our errors, and what follows of its text."""
 
 LOST = ("stopped SparkContext", "SparkContext was shut down", "Master removed our application", "All masters are")
@@ -24,9 +24,21 @@ def faults() -> Iterator[None]:
     try:
         yield
     except AnalysisException as error:
-        raise CallerError(first_line(error)) from error
+        ours = OURS.search(str(error))  # of a data source, whose columns are asked for when a query is analysed
+        raise (translated(str(error)) if ours else CallerError(first_line(error))) from error
     except (PySparkException, Py4JError) as error:
         raise translated(str(error)) from error
+
+
+@contextmanager
+def hints_told() -> Iterator[None]:
+    """Errors inside keep their hint on the way to the driver, which has only their text."""
+    try:
+        yield
+    except AgventError as error:
+        if error.hint is None or isinstance(error, errors.FilterError):
+            raise
+        raise type(error)(f"{error.message}\nhint: {error.hint}") from error
 
 
 def translated(text: str) -> AgventError:

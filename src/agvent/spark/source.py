@@ -25,6 +25,7 @@ from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMa
 from pyspark.sql.types import StructType
 
 from agvent.errors import LogError
+from agvent.spark.faults import hints_told
 from agvent.spark.log_tables import LogTable, Piece, table_of
 from agvent.spark.offsets import Offset
 
@@ -45,6 +46,7 @@ class AgventSource(DataSource):
             raise LogError("which log? give its folder: load(FOLDER)")
         return table_of(Path(path), dict(self.options))
 
+    @hints_told()
     def schema(self) -> StructType:
         return from_arrow_schema(self.table.schema())
 
@@ -73,7 +75,9 @@ class LogPartition(InputPartition):
 def read(table: LogTable, schema: StructType, partition: InputPartition) -> Iterator[pa.RecordBatch]:
     """The rows of a piece, with exactly the Arrow types that Spark has for its schema."""
     wanted = to_arrow_schema(schema, timezone="UTC")
-    if partition.value is not None:  # Spark makes a partition of nothing where a plan has none
+    if partition.value is None:  # Spark makes a partition of nothing where a plan has none
+        return
+    with hints_told():
         for batch in table.read(partition.value, wanted.names):
             if batch.num_rows:
                 yield pa.record_batch([_cast(batch, field) for field in wanted], schema=wanted)
@@ -98,6 +102,7 @@ class LogBatchReader(DataSourceReader):
         self.table = table
         self.schema = schema
 
+    @hints_told()
     def partitions(self) -> Sequence[InputPartition]:
         pieces = self.table.pieces(self.table.beginning(), self.table.end())
         return [LogPartition(piece) for piece in pieces]
@@ -121,6 +126,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         return ReadAllAvailable() if self.events_max is None else ReadMaxRows(self.events_max)
 
+    @hints_told()
     def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802
         end = self.table.end() if self.target is None else self.target
         return self.table.advanced(start, end, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
@@ -131,6 +137,7 @@ class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         self.target = self.table.end()
 
+    @hints_told()
     def partitions(self, start: Offset, end: Offset) -> Sequence[InputPartition]:
         return [LogPartition(piece) for piece in self.table.pieces(start, end)]
 

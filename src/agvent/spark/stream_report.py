@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from agvent.errors import AgventError
+from agvent.spark.faults import translated
 from agvent.spark.offsets import Offset, beginning, event_count
 
 if TYPE_CHECKING:
@@ -38,12 +40,20 @@ class BatchReport(msgspec.Struct, frozen=True):
         )
 
 
+def fault_of(query: StreamingQuery) -> AgventError | None:
+    """Why a query ended by itself, None if nothing was wrong."""
+    fault = query.exception()
+    return None if fault is None else translated(str(fault))
+
+
 def reports(query: StreamingQuery, *, after: int) -> Iterator[BatchReport]:
     """The batches with events since the one numbered `after`. Spark keeps the last hundred."""
     for progress in query.recentProgress:
         told: dict[str, Any] = json.loads(progress.json)
-        if told["batchId"] > after and told["sources"][0]["endOffset"] != told["sources"][0]["startOffset"]:
-            yield _report(told)
+        if told["batchId"] > after and told["sources"][0]["endOffset"]:
+            report = _report(told)
+            if report.events:  # Spark also reports that it had nothing to do
+                yield report
 
 
 def _report(told: dict[str, Any]) -> BatchReport:
