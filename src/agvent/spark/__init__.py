@@ -2,8 +2,8 @@
 
 Rules of the room: the matcher is the kernel of `matching/`, and nothing about filters is written twice; a stage uses no
 SparkContext and no RDD, so that it also runs through Spark Connect; only this room and `cli/` import pyspark, and only
-inside the functions that need it, because it takes a second. Modules that are made of columns import it at their top,
-and are themselves imported when a name of theirs is first used.
+inside the functions that need it, because it takes a second. Modules made of columns, or with classes of pyspark's
+kinds, import it at their top, and are themselves imported when a name of theirs is first used.
 """
 
 from importlib import import_module

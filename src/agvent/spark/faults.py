@@ -38,7 +38,7 @@ def hints_told() -> Iterator[None]:
     except AgventError as error:
         if error.hint is None or isinstance(error, errors.FilterError):
             raise
-        raise type(error)(f"{error.message}\nhint: {error.hint}") from error
+        raise type(error)(f"{error.message}\nhint: {error.hint}") from None
 
 
 def translated(text: str) -> AgventError:
