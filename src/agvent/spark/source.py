@@ -50,11 +50,22 @@ class AgventSource(DataSource):
     def schema(self) -> StructType:
         return from_arrow_schema(self.table.schema())
 
+    @hints_told()
     def reader(self, schema: StructType) -> DataSourceReader:
+        self._check(schema)
         return LogBatchReader(self.table, schema)
 
+    @hints_told()
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
+        self._check(schema)
         return LogStreamReader(self.table, schema, _events_max(self.options.get(LIMIT)))
+
+    def _check(self, schema: StructType) -> None:
+        """A caller may give the columns it wants; one that the table has not would be null for ever."""
+        there = self.table.schema().names
+        unknown = [name for name in schema.fieldNames() if name not in there]
+        if unknown:
+            raise LogError(f"the table has no column {unknown[0]!r}", hint=f"its columns are {', '.join(there)}")
 
 
 def _events_max(given: str | None) -> int | None:

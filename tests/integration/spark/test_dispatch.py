@@ -105,7 +105,7 @@ def test_subscriptions_change_while_the_stream_runs(spark: SparkSession, tmp_pat
         feed = Feed(writer, seed=2)
         feed.step(10)
         query = dispatch(spark, log, every=0, events_max=23)
-        writing = threading.Thread(target=lambda: [feed.step(15) for _ in range(6)])
+        writing = threading.Thread(target=lambda: [*map(feed.step, [15] * 6)])
         query.processAllAvailable()
         writing.start()
         query.processAllAvailable()
@@ -210,6 +210,10 @@ def test_events_of_one_type_have_its_columns(spark: SparkSession, log: Path) -> 
     assert everything.count() == 120
     kinds = {(row.type, row.symbol is None) for row in everything.select("type", "symbol").distinct().collect()}
     assert kinds == {("Book", True), ("Quote", False)}
+    chosen = spark.read.format("agvent").schema("price double, symbol string").load(str(log))
+    assert chosen.where("symbol = 'a'").count() == everything.where("symbol = 'a'").count() > 0
+    with pytest.raises(Exception, match="the table has no column 'prise'"):
+        spark.read.format("agvent").schema("prise double").load(str(log)).count()
     with pytest.raises(Exception, match="has no type 'Bok'"):
         spark.read.format("agvent").option("type", "Bok").load(str(log))
 

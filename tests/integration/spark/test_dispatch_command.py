@@ -40,8 +40,13 @@ def test_ctrl_c_stops_it_and_it_goes_on(spark: SparkSession, tmp_path: Path) -> 
             "30",
         ]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with subprocess.Popen([*command, "--master", "local[2]"], env=environment, text=True, **pipes) as running:
+        with subprocess.Popen(
+            [*command, "--master", "local[2]"],
+            env=environment,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        ) as running:
             assert running.stdout is not None
             first = json.loads(running.stdout.readline())
             running.send_signal(signal.SIGINT)
