@@ -18,6 +18,8 @@ from agvent.store.log import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from tests.feed import STREAMS, Feed, delivered, expected
 
+AGVENT = str(Path(sys.executable).with_name("agvent"))
+
 
 def test_ctrl_c_stops_it_and_it_goes_on(spark: SparkSession, tmp_path: Path) -> None:
     """Interrupted after its first batch, it ends with 130 and says how to go on; nothing is lost or made twice."""
@@ -27,21 +29,10 @@ def test_ctrl_c_stops_it_and_it_goes_on(spark: SparkSession, tmp_path: Path) -> 
         feed = Feed(writer, seed=7)
         feed.step(40)
         feed.step(40)
-        command = [
-            sys.executable,
-            "-m",
-            "agvent",
-            "spark",
-            "dispatch",
-            str(log),
-            "--every",
-            "0",
-            "--batch-events",
-            "30",
-        ]
+        words = ["spark", "dispatch", str(log), "--every", "0", "--batch-events", "30", "--master", "local[2]"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
         with subprocess.Popen(
-            [*command, "--master", "local[2]"],
+            [AGVENT, *words],
             env=environment,
             text=True,
             stdout=subprocess.PIPE,
