@@ -23,7 +23,9 @@ LOG, POINT, NUMBER, GROUP = sys.argv[1], sys.argv[2], int(sys.argv[3]), os.getpi
 
 
 def die(*_: object, **__: object) -> None:
+    """The driver first, then this process: Spark's Python processes are not of the driver's group."""
     os.killpg(GROUP, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class KilledWriter(StreamWriter):
