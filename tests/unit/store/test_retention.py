@@ -51,6 +51,7 @@ def test_the_head_says_what_went(log: Path) -> None:
         retain(writer, "events", before=after(5))
     reader = LogReader(log)
     assert reader.heads["events"].dropped == Dropped(
+        upto=second.since,
         segments=2,
         rows=4,
         bytes=first.bytes + second.bytes,
