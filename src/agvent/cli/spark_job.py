@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import signal
+import socketserver
 import sys
 import threading
 import time
@@ -69,6 +70,8 @@ def _interruptible(interrupted: threading.Event) -> Iterator[None]:
         if interrupted.is_set():
             raise KeyboardInterrupt  # the second time, at once
         interrupted.set()
+        # PySpark's own servers would print a traceback for each connection that the JVM then closes
+        socketserver.BaseServer.handle_error = lambda *_: None  # type: ignore[method-assign]
 
     before = signal.signal(signal.SIGINT, interrupt)
     try:

@@ -15,3 +15,4 @@ def register(spark: SparkSession) -> None:
 
     spark.dataSource.register(AgventSource)
     spark.dataSource.register(DeliveriesSink)
+    spark.createDataFrame([], "none INT")  # makes this session the active one: a stream's sink is looked up there

@@ -28,6 +28,7 @@ def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
         spark.conf.unset(name)
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadgroup` the tests of this folder run in one process, in one session."""
     for item in items:

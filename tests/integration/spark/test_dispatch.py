@@ -272,3 +272,13 @@ def test_mistakes_are_said_before_the_stream_starts(spark: SparkSession, tmp_pat
         dispatch(spark, tmp_path)
     with pytest.raises(CallerError, match="needs a checkpoint"):
         dispatch(spark, log, Collected())
+
+
+def test_another_session_may_be_the_active_one(spark: SparkSession, tmp_path: Path) -> None:
+    """A query over stored documents, for one, works in a session of its own."""
+    create_log(tmp_path / "log")
+    with LogWriter(tmp_path / "log", streams=STREAMS) as writer:
+        Feed(writer, seed=3).step(40)
+    spark.newSession().createDataFrame([(1,)], "n INT").collect()
+    dispatch(spark, tmp_path / "log", once=True).awaitTermination()
+    assert delivered(tmp_path / "log") == expected(tmp_path / "log")
