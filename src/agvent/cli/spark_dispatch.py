@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -86,7 +86,8 @@ def run(args: argparse.Namespace) -> int:
     if args.every < 0 or args.batch_events < 1:
         raise CallerError("--every is 0 or more seconds, --batch-events 1 or more")
     check_log(Path(args.log))
-    with running(args, app="agvent spark dispatch") as (spark, progress):
+    stopped = threading.Event()
+    with running(args, app="agvent spark dispatch", stopped=stopped) as (spark, progress):
         query = dispatch(
             spark,
             args.log,
@@ -98,24 +99,22 @@ def run(args: argparse.Namespace) -> int:
             skip_unanswered=args.on_error == "skip",
             skip_dropped=args.skip_dropped,
         )
-        follow(query, progress)
+        follow(query, progress, stopped)
     return 0
 
 
-def follow(query: StreamingQuery, progress: Progress) -> None:
+def follow(query: StreamingQuery, progress: Progress, stopped: threading.Event) -> None:
     """Tells of each batch until the query ends. On Ctrl-C it is stopped first, and what is to be done said."""
     from agvent.spark.stream_report import fault_of
 
     last = -1
-    try:
-        while query.isActive:
-            last = _tell(query, progress, last)
-            time.sleep(POLL_S)
-    except KeyboardInterrupt:
+    while query.isActive and not stopped.wait(POLL_S):
+        last = _tell(query, progress, last)
+    if stopped.is_set():
         query.stop()
         _tell(query, progress, last)
         print("stopped; the same command goes on from here", file=sys.stderr)
-        raise
+        return
     fault = fault_of(query)
     if _tell(query, progress, last) < 0 and fault is None:
         print("no new events", file=sys.stderr)

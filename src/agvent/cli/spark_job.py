@@ -36,19 +36,25 @@ def add_master(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def running(args: argparse.Namespace, *, app: str) -> Iterator[tuple[SparkSession, Progress]]:
-    """A session with a bar that follows its jobs. Whatever ends the block, Spark's jobs and processes end with it."""
+def running(
+    args: argparse.Namespace, *, app: str, stopped: threading.Event | None = None
+) -> Iterator[tuple[SparkSession, Progress]]:
+    """A session with a bar that follows its jobs. Whatever ends the block, Spark's jobs and processes end with it.
+
+    Ctrl-C cancels them, or if `stopped` is given, sets it and leaves the rest to the block.
+    """
     from agvent.spark.session import session
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not sys.stderr.isatty()) as progress:
         task = progress.add_task("starting Spark", total=None)
-        interrupted = threading.Event()
+        interrupted = threading.Event() if stopped is None else stopped
+        cancelled = interrupted if stopped is None else threading.Event()
         with (
             session(args.master, app=app, config=settings(args.config)) as spark,
             _interruptible(interrupted),
-            _followed(spark, progress, task, interrupted),
+            _followed(spark, progress, task, cancelled),
         ):
             yield spark, progress
 
