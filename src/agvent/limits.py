@@ -86,4 +86,4 @@ SEGMENT_ROWS_MAX: Final = 1_048_576
 """Rows in a segment of the event log. Retention drops whole segments, so this is also its grain."""
 
 COVER_PROOFS_MAX: Final = 200_000
-"""Pairs of filters that an analysis tries to prove equal, some 20 µs each: seconds, whatever the log."""
+"""Pairs of filters that an analysis tries to prove equal: it ends, whatever the log."""

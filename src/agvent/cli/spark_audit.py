@@ -181,7 +181,7 @@ def notes(verdict: Verdict) -> list[str]:
 
 
 def _counts(verdict: Verdict) -> Table:
-    table = Table(box=None, pad_edge=False)
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # all of it fits into 80 columns
     table.add_column("")
     for name in COUNTS:
         table.add_column(name.replace("_", " "), justify="right")

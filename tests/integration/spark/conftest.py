@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from agvent.spark import session
+from tests.stories import interpreted as without_codegen
 
 
 @pytest.fixture(scope="session")
@@ -20,12 +21,8 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture
 def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
     """Spark without generated code: compiling hundreds of columns that are asked for once takes a minute."""
-    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-    for name, value in settings.items():
-        spark.conf.set(name, value)
-    yield spark
-    for name in settings:
-        spark.conf.unset(name)
+    with without_codegen(spark) as quick:
+        yield quick
 
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
