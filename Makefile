@@ -8,16 +8,17 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format fuzz sim bench-match clean clean-kernels
+.PHONY: help demo test lint format fuzz sim bench-match bench-spark clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/runtime.stamp  ## make a workload, match it, print a table and three explained matches
+demo: .venv/runtime.stamp  ## match a workload and explain it; then a day of events on Spark, audited, with a report
 	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/day.py
 
 test: lint  ## lint, types and every test
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist loadgroup
 
 lint: .venv/dev.stamp  ## ruff and mypy
 	$(BIN)/ruff check .
@@ -38,11 +39,15 @@ sim: .venv/runtime.stamp  ## run 2,000 seeded worlds of brokers with faults; SEE
 bench-match: .venv/runtime.stamp  ## the table of docs/performance.md
 	$(BIN)/python benchmarks/match.py --table
 
+bench-spark: .venv/runtime.stamp  ## the table of Spark in docs/performance.md, and a hundred million events
+	$(BIN)/python benchmarks/spark_match.py --table
+	$(BIN)/python benchmarks/spark_scale.py --page
+
 clean-kernels:  ## forget compiled kernels, after a change to one that other files call
 	find src benchmarks -name '*.nb[ci]' -delete
 
 clean:  ## remove everything that was made here
-	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/agvent.egg-info
+	rm -rf .venv build dist demo-output .mypy_cache .ruff_cache .pytest_cache .hypothesis src/agvent.egg-info
 	find src tests benchmarks examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is as new as the lock it was installed from, so a changed lock installs again.

@@ -26,7 +26,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 import numpy as np
 
-from worlds import Draw, Drinks, Lots, Predicate, Predicates, Stocks
+from worlds import Draw, Drinks, Lots, Predicate, Predicates, Stocks, rows
 
 
 class Interest(NamedTuple):
@@ -95,7 +95,11 @@ class Workload:
         return [Interest(f"s{i}", text(predicates), predicates) for i, predicates in enumerate(made)]
 
     def events(self, n: int) -> list[dict[str, Any]]:
-        return self._world.events(_draw(self.seed, self.name, "events"), n)
+        return rows(self.columns(n))
+
+    def columns(self, n: int, *, piece: int = 0) -> dict[str, list[Any]]:
+        """The events of one of many pieces, column by column; `events` are those of the first."""
+        return self._world.columns(_draw(self.seed, self.name, f"events {piece}" if piece else "events"), n)
 
     def events_json(self, n: int) -> bytes:
         """Events as JSON Lines, with the blanks `json.dumps` writes."""

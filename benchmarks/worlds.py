@@ -61,15 +61,14 @@ class Stocks:
     def symbol(self, draw: Draw, n: int) -> list[str]:
         return pick(draw, self.symbols, n, self.popularity)
 
-    def events(self, draw: Draw, n: int) -> list[dict[str, Any]]:
-        columns = {
+    def columns(self, draw: Draw, n: int) -> dict[str, list[Any]]:
+        return {
             "symbol": self.symbol(draw, n),
             "price": cents(draw.uniform(1, 1000, n)),
             "volume": draw.integers(1, VOLUME_MAX, n).tolist(),
             "exchange": pick(draw, EXCHANGES, n),
             "change": cents(draw.uniform(-10, 10, n)),
         }
-        return rows(columns)
 
     def a1(self, draw: Draw, n: int) -> list[Predicates]:
         low = np.round(draw.uniform(1, 900, n), 2)
@@ -145,10 +144,10 @@ class Lots:
     def __init__(self, draw: Draw) -> None:
         self.streets = words(draw, STREETS, 4, 11)
 
-    def events(self, draw: Draw, n: int) -> list[dict[str, Any]]:
+    def columns(self, draw: Draw, n: int) -> dict[str, list[Any]]:
         block = [f"{b:04d}" for b in draw.integers(8_000, size=n).tolist()]
         lot = [f"{k:03d}" for k in draw.integers(400, size=n).tolist()]
-        columns = {
+        return {
             "BLKLOT": [b + k for b, k in zip(block, lot, strict=True)],
             "BLOCK_NUM": block,
             "LOT_NUM": lot,
@@ -159,7 +158,6 @@ class Lots:
             "x": (-122.4 + draw.uniform(-0.1, 0.1, n)).tolist(),
             "y": (37.7 + draw.uniform(-0.05, 0.05, n)).tolist(),
         }
-        return rows(columns)
 
     def b(self, draw: Draw, n: int) -> list[Predicates]:
         block = draw.integers(8_000, size=n).tolist()
@@ -193,15 +191,14 @@ class Drinks:
     def __init__(self, draw: Draw) -> None:
         self.brands = words(draw, BRANDS, 6, 6)
 
-    def events(self, draw: Draw, n: int) -> list[dict[str, Any]]:
+    def columns(self, draw: Draw, n: int) -> dict[str, list[Any]]:
         parts = zip(pick(draw, self.brands, n), self.prices(draw, n), self.years(draw, n), strict=True)
-        return [
-            {
-                "$xml": f"<menu><softdrinks><brand>{brand}</brand><fruit>Apple</fruit><source>Brazil</source>"
-                f"<price>{price:.2f}</price><year>{year}</year></softdrinks></menu>"
-            }
+        documents = [
+            f"<menu><softdrinks><brand>{brand}</brand><fruit>Apple</fruit><source>Brazil</source>"
+            f"<price>{price:.2f}</price><year>{year}</year></softdrinks></menu>"
             for brand, price, year in parts
         ]
+        return {"$xml": documents}
 
     def prices(self, draw: Draw, n: int) -> list[float]:
         return cents(draw.uniform(0.5, 10, n))

@@ -5,9 +5,12 @@ AgventError
 │   ├── FilterError        a filter text that cannot be read: line, column, caret, hint
 │   ├── EventError         an event that is not an event: the value and the path to it
 │   ├── SubscriptionError  an id that is taken, unknown or malformed
-│   └── TranslationError   a tree that the asked language cannot express
+│   ├── TranslationError   a tree that the asked language cannot express
+│   └── LogError           rows that do not fit the event log, or a log that cannot be opened as asked
 └── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
     ├── IndexFileError     a saved index that cannot be used
+    ├── LogFileError       a file of an event log that is missing, torn or altered
+    ├── SparkFault         Spark or its Java that is missing, does not start, or failed at a job
     └── WireError          bytes from a peer that are no frame, message or event
 
 Our own bugs are assertions and are never caught.
@@ -62,12 +65,24 @@ class TranslationError(CallerError):
     """A tree that the asked language has no words for."""
 
 
+class LogError(CallerError):
+    """Rows that do not fit a table of the event log, or a log that cannot be opened as asked."""
+
+
 class EnvironmentFault(AgventError):
     """Something outside this process is not as it must be."""
 
 
 class IndexFileError(EnvironmentFault):
     """A saved index that is missing, torn, altered or of another version."""
+
+
+class LogFileError(EnvironmentFault):
+    """A head or segment of an event log that is missing, torn, altered or of another format."""
+
+
+class SparkFault(EnvironmentFault):
+    """Spark, or the Java it runs on, is missing, does not start, or gave a job up."""
 
 
 class WireError(EnvironmentFault):

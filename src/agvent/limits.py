@@ -142,3 +142,18 @@ TICK_US: Final = 500_000
 
 PUBLISH_CREDIT: Final = 64
 """Publications that a client may have unacknowledged."""
+
+CONDITIONS_KEPT_MAX: Final = 8_192
+"""Conditions of a saved index that are kept once read, some 2 KB each."""
+
+MASTER_ANSWER_SECONDS_MAX: Final = 5.0
+"""How long a cluster's master may take to accept a connection. Spark itself would try for a minute."""
+
+ROW_GROUP_ROWS: Final = 131_072
+"""Rows in a row group of the event log: large enough to compress, small enough that a task reads one of many."""
+
+SEGMENT_ROWS_MAX: Final = 1_048_576
+"""Rows in a segment of the event log. Retention drops whole segments, so this is also its grain."""
+
+COVER_PROOFS_MAX: Final = 200_000
+"""Pairs of filters that an analysis tries to prove equal: it ends, whatever the log."""

@@ -149,6 +149,14 @@ NOTIFICATIONS: Final = (
 
 NOTIFICATION_PARTS: Final = (r"\('\w+', [^()]*\)", r"'[^']*': \('\w+', [^()]*\),?", QUOTED)
 
+VALUES: Final = (
+    '{"a":1,"b":[1.5,null,true,"x"],"c":{"$int32":5},"d":{"$float":"nan"}}',
+    '{"t":{"$timestamp":"2026-03-01T12:00:00+00:00"},"y":{"$bytes":"AAEC"},"o":{"$object":{"$bytes":"no"}}}',
+    '{"deep":{"a":{"b":[{"$float":"-inf"},{"x":9223372036854775807}]}}}',
+    "{}",
+)
+"""JSON of values, as the event log has it."""
+
 SUBSCRIPTIONS: Final = (
     b'{"id": "s1", "language": "sql", "filter": "price > 10 AND city = \'Oslo\'"}',
     b'{"id":"s2","filter":"size(tags) > 1","type":"Book","topic":"Sports/NBA"}',

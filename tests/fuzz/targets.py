@@ -36,7 +36,9 @@ from agvent.matching.shapes import Instance, Shapes
 from agvent.matching.slots import Slots
 from agvent.matching.strings import Strings
 from agvent.matching.subscriptions import Subscriptions
+from agvent.store.heads import Head, Segment, checksum, decode_head, encode_head
 from agvent.store.index_file import ALIGNMENT, MAGIC, PREFIX, VERSION, load_index, save_index
+from agvent.store.values import decode_values, encode_values
 from tests.columns import dictionary, everything, row_of
 from tests.fuzz import corpus, wire
 from tests.fuzz.documents import (
@@ -282,6 +284,48 @@ def check_saved(data: bytes) -> bool:
     return True
 
 
+# The event log
+
+
+def check_values(text: str) -> bool:
+    """JSON of values is refused, or what it says is written as text that says the same."""
+    try:
+        found = decode_values(text)
+    except AgventError as error:
+        return refused(error)
+    assert repr(decode_values(encode_values(found))) == repr(found)
+    return True
+
+
+HEAD: Final = encode_head(
+    Head(
+        stream="events",
+        number=3,
+        segments=[
+            Segment(path="events/a.parquet", since=1, rows=2, bytes=9, crc32="0", ranges={"b1": {"epoch": [1, 2]}}),
+        ],
+        ends={"b1": 2},
+    )
+)
+HEADS: Final = Mutations((HEAD, HEAD[HEAD.index(b'{"stream') : -1]))
+
+
+def draw_head(random: Random) -> bytes:
+    """A damaged head; half have a checksum that is right again."""
+    text = HEADS.draw(random)
+    return b'{"crc32":"%s","head":%s}' % (checksum(text).encode(), text) if random.randrange(2) else text
+
+
+def check_head(data: bytes) -> bool:
+    """A head is refused, or comes back from its own bytes."""
+    try:
+        head = decode_head(data, Path("head"))
+    except AgventError as error:
+        return refused(error)
+    assert decode_head(encode_head(head), Path("head")) == head
+    return True
+
+
 SHARES: Final = {"sql": 16, "elvin": 16, "xpath": 12, "tags": 8}
 """The languages with the most grammar are tried most."""
 
@@ -315,4 +359,6 @@ TARGETS: Final[Mapping[str, Target]] = {
     "messages": Target(Mutations(wire.GOOD_MESSAGES).draw, wire.check_message, share=12),
     "events": Target(Mutations(wire.GOOD_EVENTS).draw, wire.check_event, share=8),
     "frames": Target(Mutations(wire.GOOD_FRAMES).draw, wire.check_frame, share=12),
+    "log_values": Target(Mutations(corpus.VALUES).draw, check_values, share=4),
+    "log_head": Target(draw_head, check_head, share=4),
 }

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agvent import limits
-from agvent.cli.chunks import CHUNK_BYTES
+from agvent.store.chunks import CHUNK_BYTES
 
 AGVENT = str(Path(sys.executable).with_name("agvent"))
 

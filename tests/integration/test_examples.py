@@ -61,7 +61,7 @@ def test_an_example_prints_what_it_should(script: str) -> None:
 
 def test_every_example_is_tested() -> None:
     """No script of examples/ is left out here."""
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PRINTED, "demo.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PRINTED, "day.py", "demo.py"}
 
 
 def test_the_demonstration_explains_three_matches() -> None:
@@ -70,3 +70,14 @@ def test_the_demonstration_explains_three_matches() -> None:
     assert "events per second" in printed
     assert printed.count("Why event ") == 3
     assert printed.count("\nmatches\n") == 3
+
+
+@pytest.mark.xdist_group("spark")
+def test_the_day_is_matched_audited_and_reported(tmp_path: Path) -> None:
+    """`make demo`, on a smaller day: each command, a verdict and the path of a page."""
+    printed = run("day.py", "--events", "2000", "--subscriptions", "50", "--folder", str(tmp_path / "out"))
+    commands = [line.split()[2] for line in printed.splitlines() if line.startswith("$ agvent")]
+    assert commands == ["log", "spark", "spark", "spark"]
+    assert "the promise was kept for" in printed
+    assert f"report: {tmp_path / 'out' / 'report' / 'report.html'}" in printed
+    assert (tmp_path / "out" / "report" / "report.html").stat().st_size > 10_000

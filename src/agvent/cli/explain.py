@@ -7,9 +7,9 @@ import argparse
 import msgspec
 
 import agvent
-from agvent.cli.chunks import STANDARD_INPUT, open_input
 from agvent.cli.languages import add_language
 from agvent.event_json import BYTE_ORDER_MARK
+from agvent.store.chunks import STANDARD_INPUT, open_input
 
 SUMMARY = "say why a filter matches an event, or why not"
 

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 
 import agvent
-from agvent.cli.chunks import open_input, shown_name
 from agvent.cli.languages import LISTED, add_language
-from agvent.cli.subscription_file import Mistake, SubscriptionFile
 from agvent.errors import FilterError
 from agvent.filters.languages import LANGUAGES
 from agvent.filters.translate import translate
+from agvent.store.chunks import open_input, shown_name
+from agvent.store.subscription_file import Mistake, SubscriptionFile
 
 SUMMARY = "check subscriptions, translate a filter, compare two"
 

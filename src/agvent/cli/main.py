@@ -11,10 +11,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from agvent.cli import explain, filter, match, sim
+from agvent.cli import explain, filter, log, match, sim, spark
 from agvent.errors import AgventError, CallerError, EnvironmentFault
 
-COMMANDS = {"match": match, "explain": explain, "filter": filter, "sim": sim}
+COMMANDS = {"match": match, "explain": explain, "filter": filter, "log": log, "spark": spark, "sim": sim}
 
 OK = 0
 NEGATIVE = 1
@@ -37,13 +37,17 @@ examples:
   agvent explain "price > 100" '{"price": 99.5}'
   agvent filter check subscriptions.jsonl
   agvent filter translate 'require(user) && age > 20' --from elvin --to sql
+  agvent spark match subscriptions.jsonl events.jsonl --out matches
+  agvent log verify day
 
 exit codes:
     0  done
     1  explain: the filter does not match; filter check: a subscription is wrong;
-       filter covers: not proven; sim: a violation
+       filter covers: not proven; log verify: the log is broken;
+       spark doctor: something is missing; spark discover: nothing found;
+       spark audit: the promise was broken; sim: a violation
     2  a mistake in the arguments, a filter, a subscription or an event
-    3  the machine: a file that cannot be opened, read or written
+    3  the machine: a file that cannot be opened, read or written; Spark
   130  interrupted (Ctrl-C)
   141  whoever read the output stopped reading
 

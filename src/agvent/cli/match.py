@@ -13,11 +13,11 @@ from io import FileIO
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
 import agvent
-from agvent.cli.chunks import STANDARD_INPUT, line_chunks, open_input, pieces, shown_name
 from agvent.cli.languages import add_language
 from agvent.cli.output import Count, JsonLines, Output, Paper, Rows, Totals
-from agvent.cli.subscription_file import SubscriptionFile
 from agvent.errors import CallerError, EventError
+from agvent.store.chunks import STANDARD_INPUT, line_chunks, open_input, pieces, shown_name
+from agvent.store.subscription_file import SubscriptionFile
 
 SUMMARY = "say which subscriptions each event matches"
 

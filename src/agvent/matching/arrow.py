@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from agvent.errors import EventError
 from agvent.event import Event, Kind, Path, event_of, name_of
 from agvent.matching.arrays import F64, U8
-from agvent.matching.arrow_headers import check_documents, check_names, header
+from agvent.matching.arrow_headers import check_names, header, read_documents
 from agvent.matching.arrow_values import (
     Array,
     bytes_of,
@@ -53,7 +53,6 @@ def encode_arrow(batch: pa.RecordBatch, slots: Slots, strings: Strings) -> Batch
     plan = slots.derived(Plan)
     view = strings.view
     check_names(batch.schema)
-    check_documents(batch)
     writer = _ArrayWriter(plan, view, batch.num_rows)
     for name, node in plan.attributes.items():
         if name in batch.schema.names:
@@ -65,10 +64,7 @@ def encode_arrow(batch: pa.RecordBatch, slots: Slots, strings: Strings) -> Batch
     rows = RowWriter(plan, strings, writer.columns, data_start=len(data), elements_start=len(elements))
     for row, target, text in wide:
         rows.put(row, target, text)
-    if plan.documents is not None and "$xml" in batch.schema.names:
-        for row, text in enumerate(batch.column("$xml").to_pylist()):
-            if text is not None:
-                rows.document(row, text)
+    read_documents(batch, rows.document)
 
     def event(row: int) -> Event:
         return event_of({name: value_of(batch.column(name)[row], (name,)) for name in batch.schema.names})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import pyarrow.types as pt
 from agvent.errors import EventError
 from agvent.event import RESERVED, TYPES, Kind, time_of
 from agvent.matching.arrow_values import Array, element, kind_of_type, offsets_of, plain, validity
-from agvent.xml import document
 
 HEADER_KINDS: dict[str, tuple[Kind, ...]] = {
     "$type": (Kind.NULL, Kind.STRING, Kind.LIST),
@@ -41,13 +41,13 @@ def _check_type(name: str, type_: Any) -> None:
         raise EventError(f"column {name} cannot be Arrow's {type_}")
 
 
-def check_documents(batch: pa.RecordBatch) -> None:
-    """Refuses a batch with an `$xml` that is no document."""
+def read_documents(batch: pa.RecordBatch, read: Callable[[int, str], object]) -> None:
+    """Hands each row's `$xml` over, and says in which row it is if that is no document."""
     if "$xml" in batch.schema.names:
         for row, text in enumerate(batch.column("$xml").to_pylist()):
             try:
                 if text is not None:
-                    document(text)
+                    read(row, text)
             except EventError as error:
                 raise EventError(f"row {row}: {error.message}", hint=error.hint) from None
 

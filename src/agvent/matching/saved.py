@@ -8,11 +8,13 @@ condition of the row's own subscription: the same answer, and no tree has to be 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, overload
 
 import msgspec
 import numpy as np
 
+from agvent import limits
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.matching.arrays import I64, U8
@@ -74,17 +76,19 @@ class SavedSubscriptions(Sequence[Subscription]):
 
 
 class SavedResiduals:
-    """The residuals of a saved index: residual n is the condition of subscription n; new ones come after."""
+    """The residuals of a saved index: residual n is the condition of subscription n; new ones come after. A filter is
+    read again when it is first asked for, and some are kept: many events ask for the same ones."""
 
     def __init__(self, known: SavedSubscriptions) -> None:
         self._known = known
         self._more: list[Condition] = []
+        self._condition = lru_cache(limits.CONDITIONS_KEPT_MAX)(lambda at: known[at].condition())
 
     def __len__(self) -> int:
         return len(self._known) + len(self._more)
 
     def __getitem__(self, at: int) -> Condition:
-        return self._known[at].condition() if at < len(self._known) else self._more[at - len(self._known)]
+        return self._condition(at) if at < len(self._known) else self._more[at - len(self._known)]
 
     def append(self, condition: Condition) -> None:
         self._more.append(condition)

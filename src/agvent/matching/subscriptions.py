@@ -25,6 +25,7 @@ from agvent.matching.batch import Batch
 from agvent.matching.encode import encode_events
 from agvent.matching.json_lines import encode_json
 from agvent.matching.matches import Matches
+from agvent.matching.names import names_read
 from agvent.matching.rows import Prepared
 from agvent.matching.saved import Arrays, Description, freeze, thaw, unfreeze
 from agvent.matching.search import search, search_one
@@ -118,6 +119,16 @@ class Subscriptions:
         slots = self._state.store.slots
         row_bytes = 8 * (slots.value_count + 2 * slots.text_count + 2 * slots.list_count + 1)
         return max(64, min(BATCH_ROWS_MAX, BATCH_BYTES // row_bytes))
+
+    def ids(self) -> list[str]:
+        """The id of each ordinal; an ordinal that nobody has is empty."""
+        state = self._state
+        live = (state.until[: len(state.known)] > state.mark.version).tolist()
+        return [state.known[at].id if is_live else "" for at, is_live in enumerate(live)]
+
+    def names(self) -> set[str]:
+        """The attributes and headers that some filter reads, by their first names: the columns it needs of a batch."""
+        return names_read(self._state.store)
 
     def get(self, id: str) -> Subscription:
         """The subscription with this id."""

@@ -6,6 +6,8 @@ Each array begins at a multiple of 64 bytes; the header has its dtype, shape, pl
 not at all: it is written beside its name, synced, and renamed. `load_index` checks every byte before any is used,
 because a kernel trusts its arrays; `verify=False` skips that for a file this machine has verified already, and then
 loading takes milliseconds whatever the size.
+
+Arrays that are not the index's own may lie beside them in the same file, under names of their writer's.
 """
 
 from __future__ import annotations
@@ -13,8 +15,8 @@ from __future__ import annotations
 import math
 import mmap
 import os
+import secrets
 import struct
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any
@@ -25,6 +27,7 @@ import numpy as np
 from agvent.errors import IndexFileError
 from agvent.matching.saved import Arrays, Description
 from agvent.matching.subscriptions import Subscriptions
+from agvent.store.durable import sync_folder
 
 MAGIC = b"AGVENTIX"
 VERSION = 1
@@ -47,15 +50,16 @@ class Header(msgspec.Struct, frozen=True):
     arrays: dict[str, Place]
 
 
-def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str]) -> None:
+def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str], *, beside: Arrays | None = None) -> None:
     """Writes the index to a file that `load_index` maps. An interrupted save leaves what was there before."""
     description, arrays = subscriptions.frozen()
+    arrays |= beside or {}
     target = Path(path)
     partial: Path | None = None
     try:
-        descriptor, name = tempfile.mkstemp(".partial", f".{target.name}.", target.parent)
-        partial = Path(name)
-        with open(descriptor, "wb") as out:
+        name = target.with_name(f".{target.name}.{secrets.token_hex(8)}.partial")
+        with open(name, "xb") as out:  # the umask's permissions: a Spark worker may be another user
+            partial = name
             _write(out, description, arrays)
             out.flush()
             os.fsync(out.fileno())
@@ -64,7 +68,7 @@ def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str]) -> No
         if partial is not None:
             partial.unlink(missing_ok=True)
         raise IndexFileError(f"cannot save the index to {target}: {error.strerror}") from error
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 def _write(out: Any, description: Description, arrays: Arrays) -> None:
@@ -90,17 +94,13 @@ def _bytes(array: Any) -> memoryview:
     return memoryview(array.reshape(-1).view(np.uint8))
 
 
-def _sync_folder(folder: Path) -> None:
-    """The rename itself is durable only when the folder is."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
 def load_index(path: str | os.PathLike[str], *, verify: bool = True) -> Subscriptions:
     """Maps a saved index. It can be matched against and changed; changes stay in memory."""
+    return load_index_with_arrays(path, verify=verify)[0]
+
+
+def load_index_with_arrays(path: str | os.PathLike[str], *, verify: bool = True) -> tuple[Subscriptions, Arrays]:
+    """Maps a saved index, and all arrays of its file: its own and those that lie beside them."""
     try:
         with open(path, "rb") as source:
             mapped = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_READ)
@@ -111,7 +111,7 @@ def load_index(path: str | os.PathLike[str], *, verify: bool = True) -> Subscrip
     header, start = _header(mapped, path)
     arrays = {name: _array(mapped, start, name, place, path, verify) for name, place in header.arrays.items()}
     try:
-        return Subscriptions.unfrozen(header.description, arrays)
+        return Subscriptions.unfrozen(header.description, arrays), arrays
     except (KeyError, ValueError, TypeError) as error:
         raise IndexFileError(f"{path} lacks a part of an index: {error}", hint="save it again") from error
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import stat
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -213,3 +214,23 @@ def test_a_context_comes_back_with_its_kinds(tmp_path: Path) -> None:
     made = Subscriptions([Subscription(id="s", context=MappingProxyType(context))])
     save_index(made, tmp_path / "index")
     assert load_index(tmp_path / "index").get("s").context == context
+
+
+def test_a_saved_index_has_the_permissions_that_the_umask_leaves(tmp_path: Path) -> None:
+    """Another user's Spark worker maps it."""
+    before = os.umask(0o022)
+    try:
+        save_index(Subscriptions([Subscription(id="s", filter="a = 1")]), tmp_path / "index")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "index").stat().st_mode) == 0o644
+
+
+def test_a_saved_index_of_xpaths_decides_as_before(tmp_path: Path) -> None:
+    """Values of documents are slots like others."""
+    made = Subscriptions(
+        Subscription(id=f"s{n}", language="xpath", filter=f"/menu/drink[price > {n} and @id = 'x']") for n in range(50)
+    )
+    save_index(made, tmp_path / "index")
+    event = {"$xml": "<menu><drink id='x'><price>2.5</price></drink></menu>"}
+    assert load_index(tmp_path / "index").match(event) == made.match(event) == ["s0", "s1", "s2"]

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from io import FileIO
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import agvent
-from agvent.cli.chunks import line_chunks
 from agvent.errors import CallerError, FilterError, SubscriptionError
 from agvent.event_json import decode_line
-from agvent.filters.subscription import subscription_of
+from agvent.filters.subscription import Subscription, subscription_of
+from agvent.store.chunks import line_chunks
+
+if TYPE_CHECKING:  # checking a file of filters needs no index, and no NumPy
+    from agvent.matching.subscriptions import Subscriptions
 
 
 class Mistake(NamedTuple):
@@ -37,7 +39,7 @@ class SubscriptionFile:
         self.advance = advance
         self.line_of: dict[str, int] = {}
 
-    def __iter__(self) -> Iterator[agvent.Subscription | Mistake]:
+    def __iter__(self) -> Iterator[Subscription | Mistake]:
         """Each line's subscription, its filter not yet read, or what is wrong with it. Empty lines are nothing."""
         number = 0
         for chunk in line_chunks(self.stream):
@@ -49,7 +51,7 @@ class SubscriptionFile:
             if self.advance:
                 self.advance(len(chunk))
 
-    def _read(self, number: int, line: bytes) -> agvent.Subscription | Mistake:
+    def _read(self, number: int, line: bytes) -> Subscription | Mistake:
         try:
             source = decode_line(line)
             if isinstance(source, dict):
@@ -62,7 +64,7 @@ class SubscriptionFile:
             return Mistake(number, found.id, SubscriptionError(f"the id {found.id!r} is taken by line {first}"))
         return found
 
-    def mistake_in(self, found: agvent.Subscription) -> Mistake | None:
+    def mistake_in(self, found: Subscription) -> Mistake | None:
         """What is wrong with the filter of a subscription of this file."""
         try:
             found.condition()
@@ -70,14 +72,14 @@ class SubscriptionFile:
             return Mistake(self.line_of[found.id], found.id, error)
         return None
 
-    def load_into(self, index: agvent.Subscriptions, source: str) -> None:
+    def load_into(self, index: Subscriptions, source: str) -> None:
         """Adds every subscription to the index; the first mistake in the file ends it as an error that names the line.
 
         The index reads the filters, each once; only after a mistake are they read again, to find the line.
         """
-        read: list[agvent.Subscription] = []
+        read: list[Subscription] = []
 
-        def good() -> Iterator[agvent.Subscription]:
+        def good() -> Iterator[Subscription]:
             for found in self:
                 if isinstance(found, Mistake):
                     raise found.located(source)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agvent import limits
-from agvent.cli.chunks import CHUNK_BYTES, line_chunks, open_input, pieces
+from agvent.store.chunks import CHUNK_BYTES, line_chunks, open_input, pieces
 
 
 def chunks_of_file(path: Path, content: bytes) -> list[bytes]:

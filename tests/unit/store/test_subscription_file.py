@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from agvent import Subscription, Subscriptions
-from agvent.cli.chunks import open_input
-from agvent.cli.subscription_file import Mistake, SubscriptionFile
 from agvent.errors import SubscriptionError
+from agvent.store.chunks import open_input
+from agvent.store.subscription_file import Mistake, SubscriptionFile
 
 
 def read(path: Path, content: str | bytes, language: str = "sql") -> list[Subscription | tuple[int, str | None, str]]:

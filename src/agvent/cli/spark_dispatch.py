@@ -1,0 +1,138 @@
+"""`agvent spark dispatch`: deliver what is due of a log's events, as they come."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+from rich.progress import Progress
+
+from agvent.cli.spark_job import add_master, running
+from agvent.errors import CallerError
+
+if TYPE_CHECKING:
+    from pyspark.sql.streaming.query import StreamingQuery
+
+    from agvent.spark.stream_report import BatchReport
+
+SUMMARY = "deliver the events of a log to whom they are due, as they come"
+
+DESCRIPTION = """\
+Match the events of an event log against the subscriptions that were in force when
+each was accepted, batch by batch as they come, and deliver each match once.
+Subscriptions may be added, changed and removed while this runs.
+
+--to deliveries writes the log's own table of deliveries, which the audit reads.
+--to FOLDER writes a folder for each subscriber with its events:
+FOLDER/subscriber=ann/batch=12/….parquet.
+"""
+
+EPILOG = """\
+One line for each batch goes to standard output: a sentence on a terminal, else JSON
+with the batch's number, its offsets and its catalogue version.
+
+Ctrl-C, and even kill -9, lose nothing: the same command goes on where the last one
+ended, and no delivery is made twice.
+
+examples:
+  agvent spark dispatch day
+  agvent spark dispatch day --once
+  agvent spark dispatch day --to inboxes --every 10
+  agvent spark dispatch /mnt/shared/day --checkpoint /mnt/shared/state \\
+    --master spark://head:7077
+
+exit codes: 0 done (--once), 2 a bad argument or event, or a log that cannot be used
+so, 3 a file cannot be read, or Spark did not start or gave up, 130 interrupted
+"""
+
+POLL_S: Final = 0.25
+EVENTS_MAX: Final = 1_000_000
+"""Events in a batch, unless given: some seconds of work, after which there is news of it."""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("log", metavar="LOG", help="folder of the event log")
+    parser.add_argument("--to", default="deliveries", metavar="SINK", help="deliveries (the default) or a folder")
+    parser.add_argument("--checkpoint", metavar="DIR", help="where to keep how far it is; in the log unless given")
+    when = parser.add_mutually_exclusive_group()
+    when.add_argument("--once", action="store_true", help="end when the events there are now are done")
+    when.add_argument(
+        "--every", type=float, default=1.0, metavar="SECONDS", help="time from one batch to the next, 1 unless given"
+    )
+    parser.add_argument(
+        "--batch-events", type=int, default=EVENTS_MAX, metavar="N", help="most events in a batch (1000000)"
+    )
+    parser.add_argument(
+        "--on-error",
+        choices=("stop", "skip"),
+        default="stop",
+        help="an XPath that costs too much on a document ends the stream (stop, the default) or is no match (skip)",
+    )
+    parser.add_argument(
+        "--skip-dropped", action="store_true", help="go on where retention has dropped events that were not done"
+    )
+    add_master(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from agvent.spark.dispatch import dispatch
+    from agvent.store.log import check_log
+
+    if args.every < 0 or args.batch_events < 1:
+        raise CallerError("--every is 0 or more seconds, --batch-events 1 or more")
+    check_log(Path(args.log))
+    stopped = threading.Event()
+    with running(args, app="agvent spark dispatch", stopped=stopped) as (spark, progress):
+        query = dispatch(
+            spark,
+            args.log,
+            args.to,
+            checkpoint=args.checkpoint,
+            once=args.once,
+            every=args.every,
+            events_max=args.batch_events,
+            skip_unanswered=args.on_error == "skip",
+            skip_dropped=args.skip_dropped,
+        )
+        follow(query, progress, stopped)
+    return 0
+
+
+def follow(query: StreamingQuery, progress: Progress, stopped: threading.Event) -> None:
+    """Tells of each batch until the query ends. On Ctrl-C it is stopped first, and what is to be done said."""
+    from agvent.spark.stream_report import fault_of
+
+    last = -1
+    while query.isActive and not stopped.wait(POLL_S):
+        last = _tell(query, progress, last)
+    if stopped.is_set():
+        query.stop()
+        _tell(query, progress, last)
+        print("stopped; the same command goes on from here", file=sys.stderr)
+        return
+    fault = fault_of(query)
+    if _tell(query, progress, last) < 0 and fault is None:
+        print("no new events", file=sys.stderr)
+    if fault is not None:
+        raise fault
+
+
+def _tell(query: StreamingQuery, progress: Progress, last: int) -> int:
+    from agvent.spark.stream_report import reports
+
+    for report in reports(query, after=last):
+        _print(report, progress)
+        last = report.batch
+    return last
+
+
+def _print(report: BatchReport, progress: Progress) -> None:
+    if sys.stdout.isatty():
+        progress.console.print(report.sentence(), highlight=False, markup=False, soft_wrap=True)
+    else:
+        print(msgspec.json.format(msgspec.json.encode(report), indent=0).decode(), flush=True)

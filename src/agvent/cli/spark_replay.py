@@ -1,0 +1,229 @@
+"""`agvent spark replay`: what one new subscription would have received since a time."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+import agvent
+from agvent.cli.languages import add_language
+from agvent.cli.spark_job import add_master, running, warn
+from agvent.errors import CallerError, EventError, TranslationError
+from agvent.event import time_of
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from agvent.spark.pushdown import Pushdown
+    from agvent.spark.replay_frame import Replayed, Window
+    from agvent.spark.replay_log import LogReplay
+
+SUMMARY = "find what one new subscription would have received since a time"
+
+DESCRIPTION = """\
+Find every event of the past that one new subscription would have received, and
+write them as Parquet, the events of each publisher in their order.
+
+SOURCE is an event log, or a file or folder of Parquet whose columns are attributes
+($type, $topic, $channel, $time and $xml are the headers, as everywhere).
+
+Of a log, TIME is when an event was accepted; the events of each type are written
+to a folder of their own, with the columns they have in the log. Of other Parquet,
+TIME is in the column $time, or the one that --time names.
+
+As much of FILTER as possible is put to the Parquet files themselves. The rest is
+verified event by event, so that the result is exactly what `agvent match` says.
+"""
+
+EPILOG = """\
+TIME is written as 2026-03-01 or 2026-03-01T12:00:00Z; without a zone it is UTC.
+FILTER may be '' if a type, topic, pattern or channel is given.
+DIR must be new. It is there when all of it is written, and not before.
+
+examples:
+  agvent spark replay day "price > 100 AND symbol = 'IBM'" --type Quote \\
+    --since 2026-03-01 --out ibm
+  agvent spark replay day '' --pattern 'Sports/#' --since 2026-03-01T12:00:00Z \\
+    --until 2026-03-02 --out sports
+  agvent spark replay ticks/ "price * volume > 1e6" --time at --since 2026-03-01 --explain
+
+exit codes: 0 done, 2 a bad argument or filter, 3 a file cannot be read, or Spark
+did not start or gave up, 130 interrupted
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", metavar="SOURCE", help="an event log, or a file or folder of Parquet")
+    parser.add_argument("filter", metavar="FILTER", help="the filter's text")
+    parser.add_argument("--since", required=True, type=_time, metavar="TIME", help="the first moment that counts")
+    parser.add_argument("--until", type=_time, metavar="TIME", help="the first moment that does not; none unless given")
+    parser.add_argument("--out", metavar="DIR", help="folder to write, which must be new")
+    add_language(parser, whose="FILTER")
+    parser.add_argument("--type", metavar="NAME", help="only events of this type and its subtypes")
+    address = parser.add_mutually_exclusive_group()
+    address.add_argument("--topic", metavar="TOPIC", help="only events of this topic")
+    address.add_argument("--pattern", metavar="PATTERN", help="only events of topics under this pattern")
+    address.add_argument("--channel", metavar="CHANNEL", help="only events of this channel")
+    parser.add_argument("--time", metavar="COLUMN", help="the column of Parquet that has the time; $time unless given")
+    parser.add_argument("--explain", action="store_true", help="say how it would be done, and write nothing")
+    add_master(parser)
+    parser.set_defaults(run=run)
+
+
+def _time(text: str) -> datetime:
+    try:
+        return time_of(text)
+    except EventError as error:
+        raise argparse.ArgumentTypeError(f"{error.message}, {error.hint}") from None
+
+
+def run(args: argparse.Namespace) -> int:
+    from agvent.spark.replay_frame import Window, condition_of
+
+    subscription = _subscription(args)
+    condition_of(subscription)
+    window = Window(args.since, args.until)
+    check(args)
+    if is_log(args.source):
+        return _run_log(args, subscription, window)
+    return _run_files(args, subscription, window)
+
+
+def _subscription(args: argparse.Namespace) -> agvent.Subscription:
+    return agvent.Subscription(
+        id="replay",
+        language=args.language,
+        filter=args.filter,
+        type=args.type,
+        topic=args.topic,
+        pattern=args.pattern,
+        channel=args.channel,
+    )
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuses what cannot be done before Spark is started, which takes seconds."""
+    from agvent.spark.files import is_parquet, listed
+    from agvent.spark.write import check_free
+
+    if args.until is not None and args.until <= args.since:
+        raise CallerError("--until is not after --since, so that no event is between them")
+    if args.out is None and not args.explain:
+        raise CallerError("--out is missing", hint="name a folder for the events, or ask how with --explain")
+    if args.out is not None:
+        check_free(args.out)
+    first = listed(args.source)[0]
+    if not is_log(args.source) and not is_parquet(first):
+        raise CallerError(f"{first} is not Parquet, and {args.source} is no event log")
+    if is_log(args.source) and args.time is not None:
+        raise CallerError("--time names a column of Parquet; the events of a log have the time they were accepted")
+
+
+def is_log(source: str) -> bool:
+    return (Path(source) / "log.json").is_file()
+
+
+# A log
+
+
+def _run_log(args: argparse.Namespace, subscription: agvent.Subscription, window: Window) -> int:
+    from agvent.spark.deliver import deliver
+    from agvent.spark.replay_log import replay_log
+
+    started = time.perf_counter()
+    with running(args, app="agvent spark replay") as (spark, progress):
+        found = replay_log(spark, args.source, subscription, window)
+        if found.dropped_until is not None and args.since <= found.dropped_until:
+            warn(progress, f"retention has taken away events accepted up to {found.dropped_until.isoformat()}")
+        if not found.segment_count:
+            warn(progress, f"{args.source} has no events")
+        if args.explain:
+            print(_explained_log(args.source, found, window))
+            return 0
+        counts = deliver([(part.folder, part.frame) for part in found.parts], args.out)
+    _summary(args.out, counts, time.perf_counter() - started)
+    return 0
+
+
+def _explained_log(source: str, found: LogReplay, window: Window) -> str:
+    from agvent.spark.plan import pushed_filters
+
+    read = sum(len(part.segments) for part in found.parts)
+    total = found.segment_count
+    lines = [f"{source}: {read} of {total} segments can have such events {window}; only they are read"]
+    for part in found.parts:
+        rows = sum(segment.rows for segment in part.segments)
+        lines.append(f"{part.type or 'events without a type'}, {part.schema}: {rows:,} rows in {len(part.segments)}")
+        lines += _division(part.pushdown, pushed_filters(part.frame))
+        lines.append("  events that do not keep to what was advertised are all put to the matcher")
+    return "\n".join(lines)
+
+
+# Other Parquet
+
+
+def _run_files(args: argparse.Namespace, subscription: agvent.Subscription, window: Window) -> int:
+    from agvent.spark.deliver import deliver
+
+    started = time.perf_counter()
+    with running(args, app="agvent spark replay") as (spark, _):
+        found = _replayed(spark, args, subscription, window)
+        if args.explain:
+            print(_explained_files(args.source, found, window))
+            return 0
+        counts = deliver([("", found.frame)], args.out)
+    _summary(args.out, counts, time.perf_counter() - started)
+    return 0
+
+
+def _replayed(
+    spark: SparkSession, args: argparse.Namespace, subscription: agvent.Subscription, window: Window
+) -> Replayed:
+    from agvent.spark.faults import faults
+    from agvent.spark.replay_frame import TIME, replayed
+
+    with faults():
+        return replayed(spark.read.parquet(args.source), subscription, window, time=args.time or TIME)
+
+
+def _explained_files(source: str, found: Replayed, window: Window) -> str:
+    from agvent.spark.plan import pushed_filters
+
+    return "\n".join([f"{source}: events {window}", *_division(found.pushdown, pushed_filters(found.frame))])
+
+
+# Both
+
+
+def _division(pushdown: Pushdown, pushed: list[str]) -> list[str]:
+    """What each of Parquet, Spark and the matcher is asked."""
+    lines = [f"  Parquet is asked to leave out what does not meet: {filters}" for filters in pushed]
+    if pushdown.rows.rows is False:
+        return [*lines, "  no event that has what is advertised can match"]
+    if pushdown.residual is None:
+        return [*lines, "  Spark tests the whole filter on what is left"]
+    return [*lines, f"  Spark tests the rest, but the matcher verifies: {_text(pushdown.residual)}"]
+
+
+def _text(condition: Any) -> str:
+    try:
+        return agvent.format_filter(condition)
+    except TranslationError:
+        return "a part that SQL has no words for"
+
+
+def _summary(out: str, counts: dict[str, int], seconds: float) -> None:
+    total = sum(counts.values())
+    if sys.stdout.isatty():
+        for folder, count in counts.items():
+            print(f"{count:>12,}  {out}/{folder}")
+        print(f"{total:,} events in {seconds:.1f} s")
+        return
+    report = {"events": total, "folders": {folder: count for folder, count in counts.items() if folder}, "out": out}
+    print(msgspec.json.format(msgspec.json.encode(report), indent=0).decode())

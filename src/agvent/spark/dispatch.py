@@ -1,0 +1,106 @@
+"""Dispatch: what is due of a log's events, as they come, into a sink. The streaming form of match.
+
+A stream reads the table `due` of source.py: events since the checkpoint, matched against the subscriptions that were in
+force at each event's epoch, whatever was added or removed since. A sink is the deliveries of the log, a folder, or a
+function of a batch and its number, as of Spark's `foreachBatch`. A batch runs again if its driver died in it, with the
+same rows under the same number: a sink that takes a number once has every delivery exactly once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agvent.errors import CallerError
+from agvent.spark.faults import faults
+from agvent.spark.register import register
+from agvent.spark.session import is_connect
+from agvent.store.log import check_log
+from agvent.store.tables import TABLES
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming.query import StreamingQuery
+    from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+Sink = str | Path | Callable[["DataFrame", int], None]
+
+DELIVERIES = "deliveries"
+"""The sink that is the log's own table of deliveries."""
+
+CHECKPOINTS = "checkpoints"
+
+
+def dispatch(
+    spark: SparkSession,
+    log: str | Path,
+    sink: Sink = DELIVERIES,
+    *,
+    checkpoint: str | None = None,
+    once: bool = False,
+    every: float = 1.0,
+    events_max: int | None = None,
+    contents: bool | None = None,
+    skip_unanswered: bool = False,
+    skip_dropped: bool = False,
+) -> StreamingQuery:
+    """Starts a query that delivers what is due of a log into a sink, and gives it back running.
+
+    `sink` is `"deliveries"`, the folder of other files (a folder for each subscriber), or a function of a DataFrame and
+    the batch's number. `once` ends when all events there are now are done; else a batch begins `every` so many seconds,
+    if there are new events. `events_max` bounds a batch. `contents` has the events themselves beside what is due, for
+    every sink but the deliveries unless it says otherwise. `checkpoint` is where the stream keeps how far it is; two
+    sinks need two. Without it, it lies in the log.
+    """
+    if not is_connect(spark):
+        check_log(Path(log))
+    register(spark)
+    with_events = sink != DELIVERIES if contents is None else contents
+    options = {
+        "table": "due",
+        "contents": str(with_events).lower(),
+        "unanswered": "skip" if skip_unanswered else "stop",
+        "failOnDataLoss": str(not skip_dropped).lower(),
+        **({} if events_max is None else {"maxEventsPerTrigger": str(events_max)}),
+    }
+    trigger = {"availableNow": True} if once else {"processingTime": f"{every} seconds"}
+    with faults():
+        due = spark.readStream.format("agvent").options(**options).load(str(log))
+        if sink == DELIVERIES:
+            due = due.select(*(name for name in due.columns if name in TABLES[DELIVERIES].schema.names))
+        writer = due.writeStream.option("checkpointLocation", checkpoint or default_checkpoint(log, sink))
+        return _started(writer.trigger(**trigger), log, sink)
+
+
+def default_checkpoint(log: str | Path, sink: Sink) -> str:
+    """In the log, one for its deliveries and one for each folder."""
+    if callable(sink):
+        raise CallerError("a function as a sink needs a checkpoint", hint="dispatch(…, checkpoint=FOLDER)")
+    name = (
+        DELIVERIES if sink == DELIVERIES else f"folder-{Path(sink).resolve().as_posix().strip('/').replace('/', '-')}"
+    )
+    return str(Path(log) / CHECKPOINTS / name)
+
+
+def _started(writer: DataStreamWriter, log: str | Path, sink: Sink) -> StreamingQuery:
+    if sink == DELIVERIES:
+        return writer.format("agvent-deliveries").start(str(log))
+    return writer.foreachBatch(sink if callable(sink) else Folders(str(sink))).start()
+
+
+class Folders:
+    """A folder for each subscriber, and in it one for each batch: `subscriber=ann/batch=12/….parquet`.
+
+    A batch that runs again replaces its own folders, with the same rows.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def __call__(self, due: DataFrame, number: int) -> None:
+        from pyspark.sql import functions as F  # noqa: N812 - Spark's own short name for them
+
+        rows = due.withColumn("batch", F.lit(number))
+        writing = rows.write.mode("overwrite").option("partitionOverwriteMode", "dynamic")
+        writing.partitionBy("subscriber", "batch").parquet(self.folder)

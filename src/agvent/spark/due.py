@@ -1,0 +1,98 @@
+"""What is due: a row for each event and each version of a subscription that should receive it.
+
+A version should receive an event if it was in force at the epoch at which the event's entry broker accepted it, and
+matches. Matching and that test are those of log_match.py; here are only which columns come out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from agvent.errors import EventError
+from agvent.spark.event_slices import NUMBER, EventSlice, rows_of
+from agvent.spark.log_match import match_table
+from agvent.spark.log_roster import roster_at
+from agvent.spark.matcher import COMPLAINT, OUTPUT_ROWS_MAX, pieces
+from agvent.spark.roster import Roster
+from agvent.store.event_columns import event_schema, records_of
+from agvent.store.tables import TABLES
+from agvent.store.values import encode_values
+
+KEY: Final = ("publisher", "sequence", "quality")
+DUE: Final = pa.schema(
+    [
+        *(TABLES["deliveries"].schema.field(name) for name in (*KEY, "subscription", "version", "subscriber")),
+        *(TABLES["deliveries"].schema.field(name) for name in ("home_broker", "entry_broker", "epoch", "position")),
+        TABLES["events"].schema.field("accepted_at"),
+    ]
+)
+"""Whose, what, where and when. `position` is the event's place in the stream, and so rises for each subscription."""
+
+CONTENTS: Final = pa.schema(
+    [
+        pa.field("type", pa.string()),
+        *(TABLES["events"].schema.field(name) for name in ("event_time", "topic", "topic_number", "channel")),
+        *(TABLES["events"].schema.field(name) for name in ("channel_number", "xml", "payload")),
+        pa.field("attributes", pa.string()),
+    ]
+)
+"""The event itself; `attributes` is the JSON of all of them, as in the column `rest` of the log."""
+
+EVENT_KEPT: Final = (*KEY, "entry_broker", "epoch", "accepted_at", NUMBER)
+ROW: Final = "agvent_row"
+
+
+def due_in(
+    log: Path, part: EventSlice, catalogue: int, *, contents: bool = False, skip: bool = False
+) -> Iterator[pa.RecordBatch]:
+    """What is due of a slice of events, by a version of the catalogue.
+
+    `skip` leaves out a question that could cost more than its bound, which otherwise is an error.
+    """
+    roster = roster_at(log, catalogue)
+    for group in rows_of(log, part, event_schema(part.type)):
+        for start in range(0, group.num_rows, roster.index.batch_rows):
+            table = group.slice(start, roster.index.batch_rows)
+            for found in _due(roster, table, part, contents=contents, skip=skip):
+                yield from pieces(found, OUTPUT_ROWS_MAX)
+
+
+def _due(roster: Roster, table: pa.Table, part: EventSlice, *, contents: bool, skip: bool) -> Iterator[pa.RecordBatch]:
+    numbered = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
+    for found in match_table(roster, numbered, part.type, part.name, kept=(*EVENT_KEPT, ROW)):
+        complaint = found[COMPLAINT]
+        if complaint.null_count < len(complaint):
+            if not skip:
+                _refuse(found.filter(complaint.is_valid()))
+            found = found.filter(complaint.is_null())
+        columns = [found[NUMBER if field.name == "position" else field.name] for field in DUE]
+        due = pa.record_batch(columns, schema=DUE)
+        yield _with_contents(due, found[ROW], table, part) if contents else due
+
+
+def _refuse(complaints: pa.RecordBatch) -> None:
+    row = complaints.slice(0, 1).to_pylist()[0]
+    raise EventError(
+        f"event {row['publisher']}:{row['sequence']}: subscription {row['subscription']} version {row['version']} not "
+        f"answered: {row[COMPLAINT]}",
+        hint="agvent spark dispatch --on-error skip counts such questions as no match",
+    )
+
+
+def _with_contents(due: pa.RecordBatch, rows: pa.Array, table: pa.Table, part: EventSlice) -> pa.RecordBatch:
+    """The events themselves beside what is due, each made once however many it is due to."""
+    once = rows.unique()
+    events = table.take(once)
+    attributes = [encode_values(one.event.attributes) for one in records_of(events, part.type, part.name)]
+    events = events.append_column("type", pa.array([part.name] * len(once), pa.string()))
+    events = events.append_column("attributes", pa.array(attributes, pa.string()))
+    places = np.zeros(table.num_rows, np.int64)
+    places[once.to_numpy()] = np.arange(len(once))
+    wanted = events.select(CONTENTS.names).cast(CONTENTS).take(pa.array(places[rows.to_numpy()])).combine_chunks()
+    columns = [*due.columns, *(column.combine_chunks() for column in wanted.columns)]
+    return pa.record_batch(columns, schema=pa.schema([*DUE, *CONTENTS]))

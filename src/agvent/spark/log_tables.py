@@ -1,0 +1,201 @@
+"""The tables of an event log as a Spark source has them: their columns, how far they go, their pieces, their rows.
+
+`events` and `due` go by the offsets of offsets.py. Every other table goes by the commits of its stream, and its offset
+is `{"number": 12}`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+import pyarrow as pa
+
+from agvent.errors import LogError
+from agvent.spark import offsets
+from agvent.spark.copies import Seen
+from agvent.spark.due import CONTENTS, DUE, due_in
+from agvent.spark.event_slices import EventSlice, for_tasks, rows_of, slices_between
+from agvent.spark.offsets import Offset
+from agvent.store.event_columns import event_schema
+from agvent.store.heads import Segment, read_head
+from agvent.store.log import LogReader, type_and_schema
+from agvent.store.segments import read_segment
+from agvent.store.tables import TABLES, form_of
+
+Piece = Any
+"""What one task reads of a table; it is pickled on its way."""
+
+
+class LogTable(Protocol):
+    """A table of a log as it grows."""
+
+    def schema(self) -> pa.Schema:
+        """Its columns."""
+
+    def beginning(self) -> Offset:
+        """Before its first row."""
+
+    def end(self) -> Offset:
+        """Behind its last row, now."""
+
+    def advanced(self, start: Offset, end: Offset, rows_max: int | None) -> Offset:
+        """From `start` towards `end`, by not many more rows than `rows_max`."""
+
+    def pieces(self, start: Offset, end: Offset) -> list[Piece]:
+        """The rows between two offsets, cut for tasks."""
+
+    def read(self, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of a piece."""
+
+
+def table_of(log: Path, options: Mapping[str, str]) -> LogTable:
+    """The table that the options of a Spark source ask for."""
+    given = {name.lower(): value for name, value in options.items()}
+    name, whole = given.get("table", "events"), given.get("failondataloss", "true").lower() != "false"
+    if name == "events":
+        return EventTable(log, given.get("type"), given.get("schema"), whole=whole)
+    if name == "due":
+        skip = given.get("unanswered", "stop") == "skip"
+        return DueTable(log, contents=given.get("contents", "false").lower() == "true", skip=skip, whole=whole)
+    form_of(name)
+    return PlainTable(log, name, whole=whole)
+
+
+class _Events:
+    """What goes by the offsets of the events."""
+
+    def __init__(self, log: Path, *, whole: bool) -> None:
+        self.log = log
+        self.whole = whole
+
+    def beginning(self) -> Offset:
+        return offsets.beginning()
+
+    def end(self) -> Offset:
+        return offsets.end_of(read_head(self.log, "events"))
+
+    def advanced(self, start: Offset, end: Offset, rows_max: int | None) -> Offset:
+        return offsets.advanced(start, end, rows_max)
+
+
+class EventTable(_Events):
+    """Events of all types, of one, or of one version of one: the columns of all of them, by name."""
+
+    def __init__(self, log: Path, type_name: str | None, version: str | None, *, whole: bool) -> None:
+        super().__init__(log, whole=whole)
+        self.type_name = type_name
+        self.version = version
+
+    def schema(self) -> pa.Schema:
+        log = LogReader(self.log)
+        known = {*log.event_types(), *log.types}
+        wanted = sorted((pair for pair in known if self._is_wanted(*pair)), key=str)
+        if not wanted and self.type_name is not None:
+            raise LogError(f"{self.log} has no type {self.type_name!r}" + (f" {self.version}" if self.version else ""))
+        folders = pa.schema([pa.field("type", pa.string()), pa.field("schema", pa.string())])
+        versions = [event_schema(log.type_of(name, version)) for name, version in wanted]
+        try:
+            return pa.unify_schemas([folders, TABLES["events"].schema, *versions])
+        except pa.ArrowException as error:
+            hint = "read one type or one version of it: the options type and schema"
+            raise LogError(f"the events of {self.log} have no common columns: {error}", hint=hint) from None
+
+    def _is_wanted(self, name: str | None, version: str) -> bool:
+        return self.type_name in (None, name) and self.version in (None, version)
+
+    def pieces(self, start: Offset, end: Offset) -> list[list[EventSlice]]:
+        found = slices_between(LogReader(self.log), start, end, whole=self.whole)
+        return for_tasks([one for one in found if self._is_wanted(*type_and_schema(one.path))])
+
+    def read(self, piece: list[EventSlice], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        needed = {*columns, "entry_broker", "position"}
+        for part in piece:
+            there = pa.schema([field for field in event_schema(part.type) if field.name in needed])
+            for table in rows_of(self.log, part, there):
+                yield from (_named(batch, part) for batch in table.to_batches())
+
+
+def _named(batch: pa.RecordBatch, part: EventSlice) -> pa.RecordBatch:
+    """With the columns that the path says."""
+    for name, value in (("type", part.name), ("schema", type_and_schema(part.path)[1])):
+        batch = batch.append_column(name, pa.array([value] * batch.num_rows, pa.string()))
+    return batch
+
+
+class DueTable(_Events):
+    """What is due; see due.py. Of an event that is in the log twice, one is due; see copies.py."""
+
+    def __init__(self, log: Path, *, contents: bool, skip: bool, whole: bool) -> None:
+        super().__init__(log, whole=whole)
+        self.contents = contents
+        self.skip = skip
+        self.seen = Seen()
+
+    def schema(self) -> pa.Schema:
+        return pa.schema([*DUE, *CONTENTS]) if self.contents else DUE
+
+    def pieces(self, start: Offset, end: Offset) -> list[tuple[list[EventSlice], int]]:
+        log = LogReader(self.log)
+        found = slices_between(log, start, end, whole=self.whole)
+        copies = self.seen.copies(log, start, end)
+        wanted = [msgspec.structs.replace(one, left_out=copies) for one in found]
+        return [(group, end["sub"]) for group in for_tasks(wanted)]
+
+    def read(
+        self,
+        piece: tuple[list[EventSlice], int],
+        columns: Sequence[str],  # noqa: ARG002 - all of them come out of one match
+    ) -> Iterator[pa.RecordBatch]:
+        slices, catalogue = piece
+        for part in slices:
+            yield from due_in(self.log, part, catalogue, contents=self.contents, skip=self.skip)
+
+
+class PlainTable:
+    """A table with the same columns in every segment."""
+
+    def __init__(self, log: Path, name: str, *, whole: bool) -> None:
+        self.log = log
+        self.form = form_of(name)
+        self.whole = whole
+
+    def schema(self) -> pa.Schema:
+        return self.form.schema
+
+    def beginning(self) -> Offset:
+        return {"number": 0}
+
+    def end(self) -> Offset:
+        return {"number": read_head(self.log, self.form.stream).number}
+
+    def advanced(self, start: Offset, end: Offset, rows_max: int | None) -> Offset:
+        """By whole commits, and at least one, so that a stream gets on whatever the limit."""
+        rows, number = 0, start["number"]
+        for segment in self._segments(start, end):
+            if rows and rows_max is not None and segment.since > number and rows + segment.rows > rows_max:
+                return {"number": number}
+            rows, number = rows + segment.rows, segment.since
+        return end if rows else start
+
+    def pieces(self, start: Offset, end: Offset) -> list[list[Segment]]:
+        dropped = read_head(self.log, self.form.stream).dropped
+        if self.whole and dropped.upto > start["number"]:
+            raise LogError(
+                f"retention has dropped rows of {self.form.stream} from {self.log} that were not read yet",
+                hint="read what is left with the option failOnDataLoss=false",
+            )
+        return for_tasks(self._segments(start, end))
+
+    def _segments(self, start: Offset, end: Offset) -> list[Segment]:
+        found = read_head(self.log, self.form.stream).segments
+        there = [one for one in found if one.path.startswith(f"{self.form.name}/")]
+        wanted = [one for one in there if start["number"] < one.since <= end["number"]]
+        return sorted(wanted, key=lambda one: one.since)
+
+    def read(self, piece: list[Segment], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        names = [name for name in columns if name in self.form.schema.names]
+        for segment in piece:
+            yield from read_segment(self.log, segment, names).to_batches()

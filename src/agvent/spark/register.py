@@ -1,0 +1,18 @@
+"""Makes a session know the formats `agvent` and `agvent-deliveries`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+def register(spark: SparkSession) -> None:
+    """`spark.read.format("agvent")`, `readStream`, and the sink `agvent-deliveries`, in this session."""
+    from agvent.spark.deliveries_sink import DeliveriesSink
+    from agvent.spark.source import AgventSource
+
+    spark.dataSource.register(AgventSource)
+    spark.dataSource.register(DeliveriesSink)
+    spark.createDataFrame([], "none INT")  # makes this session the active one: a stream's sink is looked up there

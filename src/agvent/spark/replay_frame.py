@@ -1,0 +1,104 @@
+"""Replay: what one new subscription would have received since a time.
+
+The filter becomes a column (pushdown.py), which Spark pushes down to Parquet; what it has no equal words for, the
+matcher verifies on the rows that pass. So a replay is exactly what the matcher says, and costs what the filter selects.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import NamedTuple
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sf
+
+from agvent.errors import CallerError, SubscriptionError
+from agvent.event import Kind
+from agvent.filters.subscription import Subscription
+from agvent.filters.tree import And, Attribute, Call, Compare, Condition, Literal, walk
+from agvent.spark.operands import Operand, columns_of
+from agvent.spark.pushdown import Pushdown, pushed_down
+from agvent.spark.reach import ALL
+from agvent.spark.verify import FrameVerifier, names_read
+
+TIME = "$time"
+
+
+class Window(NamedTuple):
+    """From `since`, included, to `until`, not included; None is no bound."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def tests(self, attribute: Attribute) -> tuple[Condition, ...]:
+        """The window as conditions on a time."""
+        bounds = ((">=", self.since), ("<", self.until))
+        return tuple(Compare(op, attribute, Literal(bound)) for op, bound in bounds if bound is not None)
+
+    def __str__(self) -> str:
+        since = f"since {self.since.isoformat()}" if self.since else "since the beginning"
+        return f"{since} until {self.until.isoformat()}" if self.until else since
+
+
+class Replayed(NamedTuple):
+    """The events, and how the filter was divided between Spark and the matcher."""
+
+    frame: DataFrame
+    pushdown: Pushdown
+
+
+def replay(
+    events: DataFrame,
+    subscription: Subscription,
+    *,
+    since: datetime | None = None,
+    until: datetime | None = None,
+    time: str = TIME,
+) -> DataFrame:
+    """The rows of a DataFrame that the subscription would have received, those of `time` in the window.
+
+    Columns are attributes and headers, as in `match`. Rows of a `publisher` come in the order of their `sequence`, if
+    there are such columns, and else in the order of their time.
+    """
+    return replayed(events, subscription, Window(since, until), time=time).frame
+
+
+def replayed(events: DataFrame, subscription: Subscription, window: Window, *, time: str = TIME) -> Replayed:
+    """The same, with what Spark and the matcher each have to do for it."""
+    names = events.columns
+    # Spark finds columns by name without regard to case, Agvent does not: they are renamed by position.
+    frame = events.toDF(*(f"c{at}" for at in range(len(names))))
+    fields = [(name, sf.col(f"c{at}"), frame.schema[at].dataType) for at, name in enumerate(names)]
+    columns = columns_of(fields)
+    timed = columns.at((time,))
+    if (window.since or window.until) and not (isinstance(timed, Operand) and timed.kind is Kind.TIME):
+        raise CallerError(f"the events have no time in a column {time!r}", hint=f"they have {', '.join(names)}")
+    condition = condition_of(subscription)
+    pushdown = pushed_down(_within(condition, window.tests(Attribute((time,)))), [(ALL, columns)])
+    frame = frame.where(pushdown.column)
+    if pushdown.residual is not None:
+        frame = frame.mapInArrow(FrameVerifier(subscription, names, names_read(condition)), frame.schema)
+    return Replayed(_in_order(frame, names, time).toDF(*names), pushdown)
+
+
+def condition_of(subscription: Subscription) -> Condition:
+    """What the subscription asks for; one that asks agvents is refused, because a replay has none to ask."""
+    condition = subscription.condition()
+    calls = [node.name for node in walk(condition) if isinstance(node, Call)]
+    if calls:
+        raise SubscriptionError(
+            f"the filter calls {calls[0]}(), and a replay has no agvents to ask",
+            hint="leave the call out: the rest of the filter gives the events it could be true of",
+        )
+    return condition
+
+
+def _within(condition: Condition, tests: tuple[Condition, ...]) -> Condition:
+    return And((*tests, *(condition.parts if isinstance(condition, And) else (condition,))))
+
+
+def _in_order(frame: DataFrame, names: list[str], time: str) -> DataFrame:
+    if "publisher" in names and "sequence" in names:
+        publisher, sequence = (sf.col(f"c{names.index(name)}") for name in ("publisher", "sequence"))
+        return frame.repartition(publisher).sortWithinPartitions(publisher, sequence)
+    return frame.sort(f"c{names.index(time)}") if time in names else frame

@@ -1,0 +1,33 @@
+"""One Spark session for all tests of this process: it takes seconds to start, and a process can have only one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.sql import SparkSession
+
+from agvent.spark import session
+from tests.stories import interpreted as without_codegen
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    config = {"spark.sql.shuffle.partitions": "2", "spark.sql.adaptive.enabled": "false"}
+    with session("local[2]", config=config) as made:
+        yield made
+
+
+@pytest.fixture
+def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
+    """Spark without generated code: compiling hundreds of columns that are asked for once takes a minute."""
+    with without_codegen(spark) as quick:
+        yield quick
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup` the tests of this folder run in one process, in one session."""
+    for item in items:
+        if "integration/spark" in item.nodeid:
+            item.add_marker(pytest.mark.xdist_group("spark"))
