@@ -31,3 +31,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "integration/spark" in item.nodeid:
             item.add_marker(pytest.mark.xdist_group("spark"))
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Under xdist a group shows in the id; two Spark sessions side by side starve each other on two cores."""
+    if session.config.getoption("loadgroup", default=False):
+        alone = [item.nodeid for item in session.items if "integration/spark" in item.nodeid]
+        assert all(nodeid.endswith("@spark") for nodeid in alone), "pytest-xdist does not see the group of these tests"
