@@ -96,6 +96,12 @@ class Advertisements:
         entry = self._owners[owner].entries.get((publisher, type)) if owner in self else None
         return entry.type if entry is not None and entry.live else None
 
+    def since(self, owner: str, type: str, ancestors: tuple[str, ...]) -> int:
+        """The version since which the owner advertises all that an event of this type may be asked for as."""
+        asked, known = {type, *ancestors}, self._owners[owner]
+        live = (entry for entry in known.entries.values() if entry.live)
+        return min((e.version for e in live if asked <= {e.type.name, *e.type.ancestors}), default=known.version + 1)
+
     def is_published(self, type: str) -> bool:
         """Does anybody publish the type or a subtype?"""
         return any(self.overlaps(owner, type) for owner in self._owners)

@@ -21,6 +21,7 @@ from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.errors import AgventError, CallerError
+from agvent.event import Event
 from agvent.wire.codec import decode_event
 from agvent.wire.messages import (
     Advertise,
@@ -216,7 +217,7 @@ class Clients:
         try:
             event = decode_event(publication.event)
             parsed_to(publication.to)
-            self._check_type(publication.publisher, event.type)
+            self._check_type(publication.publisher, event)
         except AgventError:
             self._published(link, attachment, publication)  # it is settled, with the refusal that follows
             raise
@@ -230,9 +231,14 @@ class Clients:
                 if waiting is not None:
                     self.came(link, Publish(waiting), now)
 
-    def _check_type(self, publisher: str, type: str | None) -> None:
-        if type is not None and self.tables.advertisements.publishes(self.tables.name, publisher, type) is None:
-            raise CallerError(f"{publisher!r} has not advertised the type {type!r}")
+    def _check_type(self, publisher: str, event: Event) -> None:
+        if event.type is None:
+            return
+        advertised = self.tables.advertisements.publishes(self.tables.name, publisher, event.type)
+        if advertised is None:
+            raise CallerError(f"{publisher!r} has not advertised the type {event.type!r}")
+        if unknown := set(event.ancestors) - set(advertised.ancestors):
+            raise CallerError(f"{event.type!r} was not advertised as a subtype of {min(unknown)!r}")
 
     def _published(self, link: str, attachment: Attachment, publication: Publication) -> None:
         published = Published(

@@ -57,7 +57,7 @@ class Entrance:
                 queue.popleft().then()
                 continue
             answers = Answers(entering.answers)
-            homes = self.tables.interests.wanting(entering.event, answers)
+            homes = self._homes(entering.event, answers)
             local = self.tables.homes.match(entering.event, self.tables.homes.position, answers)
             if answers.missing:
                 self._runs += 1
@@ -68,6 +68,15 @@ class Entrance:
             queue.popleft()
             self._accept(entering, homes, bool(local), now)
             entering.then()
+
+    def _homes(self, event: Event, answers: Answers) -> list[str]:
+        """The homes that want an event, and those that may: a home's subscriptions to a type come with its answer to its
+        advertisement, but its position may have them in force already. It decides itself what it asked for."""
+        homes = self.tables.interests.wanting(event, answers)
+        if event.type is not None:
+            since = self.tables.advertisements.since(self.tables.name, event.type, event.ancestors)
+            homes += [name for name in self.tables.interests.unanswered(since) if name not in homes]
+        return homes
 
     def _is_accepted(self, publication: Publication) -> bool:
         publisher, fast = publication.publisher, publication.fast

@@ -98,7 +98,6 @@ class Interests:
         if home is not None and home.incarnation < incarnation:
             self._end(name, list(home.roots))
             self.homes[name] = Home(home.ordinal, incarnation, roots={})
-            self.epoch += 1
 
     def changed_here(self, epoch: int) -> None:
         """A subscription of this broker's own clients opened or closed."""
@@ -115,6 +114,10 @@ class Interests:
             found = self._calling.match(event, behaviours)
             ordinals |= {self.homes[filed.partition("/")[0]].ordinal for filed in found}
         return [self._ordinals[ordinal] for ordinal in sorted(ordinals)]
+
+    def unanswered(self, version: int) -> list[str]:
+        """The homes that have not answered this version of the advertisements: what they want may not be here yet."""
+        return [name for name, home in self.homes.items() if home.position and home.considered < version]
 
     def check(self) -> None:
         assert len(self._index) + len(self._calling) == sum(len(home.roots) for home in self.homes.values())

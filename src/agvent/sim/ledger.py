@@ -3,9 +3,6 @@
 Each broker's records are in the order of its journal. An Accepted stands after the changes that its epoch had applied,
 so walking the journal gives for each event the position of every home, and the homes' Opened and Closed give the
 versions that were open there. The filter's own evaluator decides the rest.
-
-A version is due what enters where its home had answered an advertisement that overlaps it. Before, it may receive an
-event (another subscription of its home, or a coverer, can have brought it), but cannot ask for it.
 """
 
 from __future__ import annotations
@@ -13,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from agvent.broker.behaviours import Answers
-from agvent.broker.records import Accepted, Closed, Heard, Opened, Owned
+from agvent.broker.records import Accepted, Closed, Heard, Opened
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
@@ -21,7 +18,7 @@ from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.sim.world import History
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Deliver, Entry, Gap
+from agvent.wire.messages import Deliver, Gap
 
 EventKey = tuple[str, int]
 """Publisher and sequence of a durable event."""
@@ -43,11 +40,10 @@ class Known(msgspec.Struct):
 
 
 class Heads(msgspec.Struct, frozen=True):
-    """How far an entry had applied a home's stream, and the types it had advertised when the home last answered."""
+    """How far an entry had applied a home's stream."""
 
     incarnation: int
     position: int
-    reach: frozenset[str] | None  # None: all, at the home itself
 
 
 class AcceptedEvent(msgspec.Struct):
@@ -86,7 +82,6 @@ class Ledger:
 
     def _read(self, history: History) -> None:
         applied: dict[tuple[str, int], dict[str, Heads]] = {}
-        adverts: dict[tuple[str, int], list[Entry]] = {}
         for on_disk in history.on_disk:
             broker = (on_disk.broker, on_disk.incarnation)
             here = applied.setdefault(broker, {})
@@ -99,14 +94,11 @@ class Ledger:
             elif isinstance(record, Closed):
                 self._close(broker, record)
             if isinstance(record, (Opened, Closed)):
-                here[on_disk.broker] = Heads(on_disk.incarnation, record.position, None)
+                here[on_disk.broker] = Heads(on_disk.incarnation, record.position)
                 self.positions.setdefault(broker, {})[record.epoch] = dict(here)
             elif isinstance(record, Heard):
-                reach = _reach(adverts.get(broker, []), record.considered)
-                here[record.home] = Heads(record.incarnation, record.position, reach)
+                here[record.home] = Heads(record.incarnation, record.position)
                 self.positions.setdefault(broker, {})[record.epoch] = dict(here)
-            elif isinstance(record, Owned) and record.owner == on_disk.broker:
-                adverts.setdefault(broker, []).extend(record.entries)
             elif isinstance(record, Accepted):
                 event = decode_event(record.publication.event)
                 self.events.append(AcceptedEvent(record, event, on_disk.at, dict(here)))
@@ -135,9 +127,7 @@ class Ledger:
                 self.allowed.add(due)
                 entry = (accepted.record.entered.entry, accepted.record.entered.incarnation)
                 spared = known.ended or publication.expires or {entry, (home, heads.incarnation)} & lost
-                type = known.subscription.type
-                asked = type is None or heads.reach is None or type in heads.reach
-                if asked and not spared and not self._has_gap(due):
+                if not spared and not self._has_gap(due):
                     self.due.add(due)
 
     def _has_gap(self, due: Due) -> bool:
@@ -148,9 +138,3 @@ class Ledger:
             and due[1] in gap.subscriptions
             for client, gap in self.gaps
         )
-
-
-def _reach(entries: list[Entry], considered: int) -> frozenset[str]:
-    """The types that an entry's advertisements had, with their ancestors, at a version of them."""
-    latest = {(entry.publisher, entry.type.name): entry for entry in entries if entry.version <= considered}
-    return frozenset(name for e in latest.values() if e.live for name in (e.type.name, *e.type.ancestors))
