@@ -126,7 +126,7 @@ def test_unsubscribe_ends_deliveries() -> None:
     world.wait(1)
     assert told(world, "ada", Done) == [Done(request)]
     assert world.delivered("ada") == []
-    assert world.crossings == []
+    assert world.hops == []
 
 
 def test_the_last_publisher_of_a_type_is_missed() -> None:

@@ -70,8 +70,8 @@ class Entrance:
             entering.then()
 
     def _homes(self, event: Event, answers: Answers) -> list[str]:
-        """The homes that want an event, and those that may: a home's subscriptions to a type come with its answer to its
-        advertisement, but its position may have them in force already. It decides itself what it asked for."""
+        """The homes that want an event, and those that may: a home's subscriptions to a type come when it answers the
+        advertisement, but its position may have them in force before. It decides itself what it asked for."""
         homes = self.tables.interests.wanting(event, answers)
         if event.type is not None:
             since = self.tables.advertisements.since(self.tables.name, event.type, event.ancestors)

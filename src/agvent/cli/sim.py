@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -37,6 +38,8 @@ examples:
   agvent sim --seeds 100
   agvent sim --topology abdes --faults partitions --seed 31 --trace
   agvent sim --first-seed 1000 --seeds 2000 --jobs 2 --json
+  agvent sim --topology abdes --faults all --seed 7 --log run && agvent spark audit run
+  agvent sim --seeds 50000 --master spark://host:7077
 
 exit codes: 0 no violation, 1 a violation, 2 a mistake in the arguments
 """
@@ -51,6 +54,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--first-seed", type=int, default=0, metavar="N", help="the first of them (0)")
     parser.add_argument("--jobs", type=_count, metavar="J", help="processes (one for each core)")
     parser.add_argument("--trace", action="store_true", help="print what happens, a line each; needs --seed")
+    parser.add_argument("--log", metavar="DIR", help="write the run as an event log that can be audited; needs --seed")
+    parser.add_argument("--spark", action="store_true", help="spread the seeds over Spark")
+    parser.add_argument("--master", metavar="URL", help="the Spark cluster to spread them over; implies --spark")
     parser.add_argument("--json", action="store_true", help="print the summary as a JSON object")
     parser.set_defaults(run=run, complain=parser.error)
 
@@ -66,15 +72,17 @@ def run(args: argparse.Namespace) -> int:
     # The simulator brings in NumPy and Numba, which `agvent --help` can do without.
     from agvent.sim.sweep import Summary, sweep  # noqa: PLC0415
 
-    if args.trace and args.seed is None:
-        args.complain("--trace needs --seed: it shows one run")
+    for option, given in (("--trace", args.trace), ("--log", args.log)):
+        if given and args.seed is None:
+            args.complain(f"{option} needs --seed: it shows one run")
     first, count = (args.first_seed, args.seeds) if args.seed is None else (args.seed, 1)
     plans = [plan_of(seed, topology=args.topology, faults=args.faults) for seed in range(first, first + count)]
-    if args.trace:
-        _print_trace(plans[0])
+    if args.trace or args.log:
+        _show(plans[0], trace=args.trace, log=args.log)
     summary = Summary(faults={})
     jobs = 1 if count == 1 else min(args.jobs or os.cpu_count() or 1, count)
-    for verdict in _shown(sweep(plans, jobs=jobs), count):
+    verdicts = _on_spark(plans, args.master) if args.spark or args.master else sweep(plans, jobs=jobs)
+    for verdict in _shown(verdicts, count):
         summary.add(verdict)
         if verdict.violations:
             _report(verdict)
@@ -82,11 +90,28 @@ def run(args: argparse.Namespace) -> int:
     return 1 if summary.violations else 0
 
 
-def _print_trace(plan: Plan) -> None:
-    from agvent.sim.run import run as run_plan  # noqa: PLC0415
+def _show(plan: Plan, *, trace: bool, log: str | None) -> None:
+    """Runs a plan once more, to look at it."""
+    from agvent.sim.log import write_log  # noqa: PLC0415
+    from agvent.sim.run import simulated  # noqa: PLC0415
     from agvent.sim.trace import Trace  # noqa: PLC0415
+    from agvent.store.log import check_free  # noqa: PLC0415
 
-    run_plan(plan, trace=Trace(print))
+    if log is not None:
+        check_free(Path(log))
+    world = simulated(plan, trace=Trace(print) if trace else None)
+    if log is not None:
+        write_log(world, log)
+        print(f"wrote the run to {log}; judge it with: agvent spark audit {log}", file=sys.stderr)
+
+
+def _on_spark(plans: list[Plan], master: str | None) -> Iterator[Verdict]:
+    """The verdicts on plans, as the tasks of a Spark job give them."""
+    from agvent.sim.verdicts import sweep_on  # noqa: PLC0415
+    from agvent.spark import session  # noqa: PLC0415
+
+    with session(master) as spark:
+        yield from sweep_on(spark, plans)
 
 
 def _shown(verdicts: Iterator[Verdict], count: int) -> Iterator[Verdict]:

@@ -56,6 +56,15 @@ def format_sql(tree: Condition) -> str:
     return "" if tree == EVERYTHING else write(tree, _refuse)
 
 
+def format_expression(node: Node) -> str:
+    """The text of a part of a filter.
+
+    >>> format_expression(Call("wholesale_price", (Literal(1000), Literal("Istanbul"))))
+    "wholesale_price(1000, 'Istanbul')"
+    """
+    return write(node, _refuse)
+
+
 def _refuse(node: Node) -> str:
     raise TranslationError(f"SQL has no words for {type(node).__name__} {node}"[:300])
 

@@ -182,8 +182,10 @@ class Session:
             self.inboxes = (Inbox(), Inbox())
             for type in self.types.values():
                 self._again(Advertise(self._next_request(), type))
-            for subscribe in list(self.subscriptions.values()):
-                self._again(Subscribe(self._next_request(), subscribe.version, subscribe.subscription))
+            for id, subscribe in list(self.subscriptions.items()):
+                self._version += 1  # at a home that knows nothing of the versions before
+                self.subscriptions[id] = Subscribe(self._next_request(), self._version, subscribe.subscription)
+                self._again(self.subscriptions[id])
         self._out.extend(self.requests.values())
         notice = Gap(0, 0, 0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
         return [message, notice] if lost and self.subscriptions else [message]

@@ -12,12 +12,17 @@ from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.plan import Workload
 from agvent.sim.world import World
-from agvent.types import AgventType
+from agvent.types import AdvertisedAttribute, AgventType
 
+ATTRIBUTES: Final = (
+    AdvertisedAttribute("price", "int"),
+    AdvertisedAttribute("city", "str"),
+    AdvertisedAttribute("open", "bool"),
+)
 TYPES: Final = (
-    AgventType(name="Quote"),
-    AgventType(name="Trade", ancestors=("Quote",)),
-    AgventType(name="Book"),
+    AgventType(name="Quote", attributes=ATTRIBUTES),
+    AgventType(name="Trade", ancestors=("Quote",), attributes=ATTRIBUTES),
+    AgventType(name="Book", attributes=ATTRIBUTES[:2]),
 )
 TOPICS: Final = ("Sports/NBA", "Sports/NHL", "News/Oslo")
 PATTERNS: Final = ("Sports/#", "+/Oslo", "#")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import heapq
+from collections import deque
 from collections.abc import Callable
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import msgspec
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Effect, Input, Send
+from agvent.broker.interface import Came, Effect, Input, Send
 from agvent.broker.records import Record
 from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
@@ -57,6 +58,29 @@ class Told(msgspec.Struct, frozen=True):
     message: AnyMessage
 
 
+EventKey = tuple[str, int, bool]
+"""Publisher, sequence, fast."""
+
+
+class Hop(msgspec.Struct):
+    """A copy's way over one link: the `hop`th of its way. Times are 0 where it was not sent or not received."""
+
+    event: EventKey
+    source: str
+    target: str
+    hop: int
+    homes: tuple[str, ...]
+    sent: int = 0
+    received: int = 0
+    queue: int = 0
+    bytes: int = 0
+
+
+def event_of(copies: Copies) -> EventKey:
+    publication = copies.publication
+    return (publication.publisher, publication.sequence, publication.fast)
+
+
 class History(msgspec.Struct):
     """Everything a checker may look at, beside the world itself."""
 
@@ -90,7 +114,8 @@ class World:
         self._neighbours: dict[str, list[str]] = {}
         self._broker_names: list[str] = []
         self.most: dict[str, dict[str, int]] = {}  # broker -> what it kept at most
-        self.crossings: list[tuple[tuple[str, int, bool], str, str, tuple[str, ...]]] = []
+        self.hops: list[Hop] = []
+        self._under_way: dict[tuple[EventKey, str, str], deque[Hop]] = {}  # sent and not yet received
         self.build(edges, conditions)
 
     def build(self, edges: list[Edge], conditions: Conditions = GOOD) -> None:
@@ -188,14 +213,29 @@ class World:
         if self.steps % self.check_every == 0:
             node.broker.check()
             self._count_up(node)
+        for given in inputs:
+            if isinstance(given, Came) and isinstance(given.message, Copies):
+                self._hop_ended(node, given.link, given.message)
         for effect in effects:
             if isinstance(effect, Send) and isinstance(effect.message, Copies):
-                copies = effect.message
-                event = (copies.publication.publisher, copies.publication.sequence, copies.publication.fast)
-                homes = tuple(target.home for target in copies.targets)
-                self.crossings.append((event, node.name, effect.link, homes))
+                self._hop_began(node, effect.link, effect.message)
         if self.trace is not None:
             self.trace.step(self.now - START_US, node.name, inputs, effects)
+
+    def _hop_began(self, node: BrokerNode, target: str, copies: Copies) -> None:
+        queue = node.ends[target].queued if target in node.ends else 0
+        hop = Hop(event_of(copies), node.name, target, len(copies.trace), tuple(t.home for t in copies.targets))
+        hop.sent, hop.queue, hop.bytes = self.now, queue, len(copies.publication.event)
+        self.hops.append(hop)
+        self._under_way.setdefault((hop.event, node.name, target), deque()).append(hop)
+
+    def _hop_ended(self, node: BrokerNode, source: str, copies: Copies) -> None:
+        under_way = self._under_way.get((event_of(copies), source, node.name))
+        while under_way:
+            hop = under_way.popleft()
+            if hop.homes == tuple(target.home for target in copies.targets):
+                hop.received = self.now
+                return
 
     def _count_up(self, node: BrokerNode) -> None:
         tables = node.broker.tables

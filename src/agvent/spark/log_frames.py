@@ -64,7 +64,7 @@ def due_frame(spark: SparkSession, reader: LogReader, *, shared: str | None = No
     names = roster.names
     for column in ("home_broker", "subscriber"):
         names = names.append_column(column, versions[column].combine_chunks())
-    due = match_log(spark, reader, Roster(roster.index, names, roster.in_force), shared=shared)
+    due = match_log(spark, reader, Roster(roster.index, names, roster.in_force, roster.audience), shared=shared)
     return due.where(sf.col(COMPLAINT).isNull()).drop(COMPLAINT)
 
 

@@ -18,6 +18,7 @@ from agvent.matching.arrays import I64
 from agvent.matching.batch import Unanswered
 from agvent.matching.matches import Matches
 from agvent.matching.search import Found
+from agvent.spark.admission import admitted
 from agvent.spark.event_source import ROWS_PER_TASK, tasks
 from agvent.spark.files import Slice, parquet_batches, parquet_slices
 from agvent.spark.matcher import COMPLAINT, EVENT, OUTPUT_ROWS_MAX, broker_codes, in_force, pieces, places_of
@@ -127,11 +128,13 @@ def match_table(
 
 
 def _judged(roster: Roster, matches: Matches, table: pa.Table) -> tuple[Found, list[Unanswered]]:
-    """What was in force at each row's broker and epoch; all of it, for subscriptions that are not the log's."""
+    """What was in force at each row's broker and epoch, and is whom its publisher wants; all of it, for subscriptions
+    that are not the log's."""
     if roster.in_force is None:
         return Found(matches.subscriptions, matches.ends), matches.unanswered
     broker = broker_codes(roster.in_force, table["entry_broker"].combine_chunks())
-    return in_force(roster, matches, broker, table["epoch"].to_numpy())
+    found, unanswered = in_force(roster, matches, broker, table["epoch"].to_numpy())
+    return (found if roster.audience is None else admitted(found, table, roster.audience)), unanswered
 
 
 def _deliveries(

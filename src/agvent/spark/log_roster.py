@@ -19,7 +19,7 @@ import msgspec
 import pyarrow as pa
 
 from agvent.matching.subscriptions import Subscriptions
-from agvent.spark.roster import Roster
+from agvent.spark.roster import Roster, audience_of
 from agvent.spark.workspace import cache_folder
 from agvent.store.catalogue import compiled
 from agvent.store.index_file import load_index
@@ -68,7 +68,7 @@ def _compiled(log: LogReader, catalogue: int) -> Roster:
     assert index.ids() == versions["id"].to_pylist(), "an ordinal is a place in the table of versions"
     names = versions.select(NAMES).combine_chunks()
     batch = pa.record_batch([names[name].combine_chunks() for name in NAMES], names=NAMES)
-    return Roster.of_index(index, batch, log.in_force(catalogue=catalogue))
+    return Roster.of_index(index, batch, log.in_force(catalogue=catalogue), audience_of(versions))
 
 
 def _snapshot(log: LogReader, catalogue: int) -> Subscriptions | None:

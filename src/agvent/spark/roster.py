@@ -25,18 +25,29 @@ from agvent.store.index_file import load_index_with_arrays, save_index
 
 NAMES = "roster.names"
 BROKERS = "roster.brokers"
+AUDIENCE = "roster.audience"
 INTERVALS = "roster.intervals."
 
 INTERVAL_COLUMNS = ("entry_broker", "subscription", "version", "from_epoch", "to_epoch")
 
 
 class Roster:
-    """Who may be matched. Without `in_force`, everybody is at every time."""
+    """Who may be matched. Without `in_force`, everybody is at every time.
 
-    def __init__(self, index: Subscriptions, names: pa.RecordBatch, in_force: InForce | None = None) -> None:
+    `audience` is who is behind each ordinal, as publishers' own filters see them: `subscriber`, and `context` as JSON.
+    """
+
+    def __init__(
+        self,
+        index: Subscriptions,
+        names: pa.RecordBatch,
+        in_force: InForce | None = None,
+        audience: pa.RecordBatch | None = None,
+    ) -> None:
         self.index = index
         self.names = names
         self.in_force = in_force
+        self.audience = audience
 
     @classmethod
     def of(cls, index: Subscriptions) -> Roster:
@@ -62,9 +73,11 @@ class Roster:
         return cls(index, names, _in_force(names, intervals))
 
     @classmethod
-    def of_index(cls, index: Subscriptions, names: pa.RecordBatch, intervals: pa.Table) -> Roster:
+    def of_index(
+        cls, index: Subscriptions, names: pa.RecordBatch, intervals: pa.Table, audience: pa.RecordBatch
+    ) -> Roster:
         """An index whose ordinals are versions: `names` has their subscription and version, and may have more."""
-        return cls(index, names, _in_force(names.select(["subscription", "version"]), intervals))
+        return cls(index, names, _in_force(names.select(["subscription", "version"]), intervals), audience)
 
     def save(self, folder: Path) -> Path:
         """Writes the roster into a folder, under a name that is the hash of what is in it."""
@@ -76,6 +89,8 @@ class Roster:
 
     def _arrays(self) -> Arrays:
         arrays: Arrays = {NAMES: _ipc(self.names)}
+        if self.audience is not None:
+            arrays[AUDIENCE] = _ipc(self.audience)
         if self.in_force is not None:
             arrays |= {INTERVALS + name: array for name, array in self.in_force.intervals._asdict().items()}
             arrays[BROKERS] = _ipc(pa.record_batch({"entry_broker": pa.array(self.in_force.brokers, pa.string())}))
@@ -87,11 +102,18 @@ class Roster:
         index, arrays = load_index_with_arrays(path, verify=verify)
         if NAMES not in arrays:
             return cls.of(index)
+        audience = _batch(arrays[AUDIENCE]) if AUDIENCE in arrays else None
         if BROKERS not in arrays:
-            return cls(index, _batch(arrays[NAMES]))
+            return cls(index, _batch(arrays[NAMES]), audience=audience)
         intervals = Intervals(*(arrays[INTERVALS + name] for name in Intervals._fields))
         brokers = _batch(arrays[BROKERS]).column(0).to_pylist()
-        return cls(index, _batch(arrays[NAMES]), InForce(intervals, brokers))
+        return cls(index, _batch(arrays[NAMES]), InForce(intervals, brokers), audience)
+
+
+def audience_of(versions: pa.Table) -> pa.RecordBatch:
+    """Who is behind the rows of a catalogue's `subscriptions`."""
+    columns = versions.select(["subscriber", "context"]).combine_chunks()
+    return pa.record_batch([column.combine_chunks() for column in columns.columns], columns.column_names)
 
 
 def _numbered(subscription: Subscription, at: int) -> Subscription:

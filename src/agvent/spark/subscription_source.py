@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 from agvent.errors import CallerError, FilterError, SubscriptionError
 from agvent.filters.subscription import FIELDS, Subscription, subscription_of
 from agvent.matching.subscriptions import Subscriptions
-from agvent.spark.roster import Roster
+from agvent.spark.roster import Roster, audience_of
 from agvent.store.index_file import MAGIC
 from agvent.store.log import LogReader
 from agvent.store.subscription_file import SubscriptionFile
@@ -48,7 +48,9 @@ def roster_of(source: Any, *, in_force: Any = None, language: str = "sql") -> Ro
 
 def log_roster(log: LogReader, *, catalogue: int | None = None) -> Roster:
     """The versions in a log's catalogue, each with its epochs."""
-    return roster_of(log.versions(catalogue=catalogue), in_force=log.in_force(catalogue=catalogue))
+    versions = log.versions(catalogue=catalogue)
+    roster = roster_of(versions, in_force=log.in_force(catalogue=catalogue))
+    return Roster(roster.index, roster.names, roster.in_force, audience_of(versions))
 
 
 def is_log(path: str | os.PathLike[str]) -> bool:

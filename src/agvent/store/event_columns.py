@@ -47,7 +47,10 @@ PYTHON_TYPES: Final[Mapping[str, type]] = {
 
 
 class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """An event with what its entry broker knew when it accepted it. `schema` None: as its type is advertised now."""
+    """An event with what its entry broker knew when it accepted it. `schema` None: as its type is advertised now.
+
+    `to`, `destinations` and `expires_at` are its publisher's word on who may have it, and until when.
+    """
 
     event: Event
     accepted_at: datetime
@@ -56,6 +59,9 @@ class LoggedEvent(msgspec.Struct, frozen=True, kw_only=True):
     quality: str = "durable"
     payload: str | None = None
     schema: str | None = None
+    to: str = ""
+    destinations: tuple[str, ...] = ()
+    expires_at: datetime | None = None
 
 
 class Promoted(msgspec.Struct, frozen=True):
@@ -149,6 +155,9 @@ def _fixed(records: Sequence[LoggedEvent]) -> dict[str, Any]:
         **_address("channel", [event.channel for event in events]),
         "xml": pa.array([event.xml for event in events], pa.string()),
         "payload": pa.array([record.payload for record in records], pa.string()),
+        "to": pa.array([record.to or None for record in records], pa.string()),
+        "destinations": pa.array([list(record.destinations) or None for record in records], pa.list_(pa.string())),
+        "expires_at": _instants([record.expires_at for record in records], "expires_at"),
     }
 
 
@@ -292,4 +301,7 @@ def _record(row: dict[str, Any], attributes: dict[str, Any], type_: AgventType, 
         quality=row["quality"],
         payload=row["payload"],
         schema=type_.schema,
+        to=row["to"] or "",
+        destinations=tuple(row["destinations"] or ()),
+        expires_at=row["expires_at"],
     )

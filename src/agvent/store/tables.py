@@ -61,7 +61,16 @@ FORMS: Final = (
             "ancestors": STRINGS,
             "exact": pa.bool_(),
         },
-        optional={"event_time": TIME, **ADDRESS, "xml": TEXT, "payload": TEXT, "rest": TEXT},
+        optional={
+            "event_time": TIME,
+            **ADDRESS,
+            "xml": TEXT,
+            "payload": TEXT,
+            "rest": TEXT,
+            "to": TEXT,
+            "destinations": STRINGS,
+            "expires_at": TIME,
+        },
     ),
     _form(
         "subscriptions",

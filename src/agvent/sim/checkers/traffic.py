@@ -14,14 +14,15 @@ from agvent.sim.world import World
 def wasted(world: World, ledger: Ledger) -> list[str]:
     if world.history.faults:
         return []
-    crossings = Counter((event, frozenset((source, target))) for event, source, target, _ in world.crossings)
+    crossings = Counter((hop.event, frozenset((hop.source, hop.target))) for hop in world.hops)
     found = [
         f"{publisher}:{sequence} crossed {' – '.join(sorted(link))} {times} times"
         for ((publisher, sequence, _), link), times in crossings.items()
         if times > 1
     ]
-    senders = {(event, source) for event, source, _, _ in world.crossings}
-    for event, _, target, homes in world.crossings:
-        if target not in homes and (event, target) not in senders:
-            found.append(f"{event[0]}:{event[1]} reached {target}, where nobody wants it")
-    return found
+    senders = {(hop.event, hop.source) for hop in world.hops}
+    return found + [
+        f"{hop.event[0]}:{hop.event[1]} reached {hop.target}, where nobody wants it"
+        for hop in world.hops
+        if hop.target not in hop.homes and (hop.event, hop.target) not in senders
+    ]

@@ -18,7 +18,7 @@ from agvent.store.day.world import DayEvents
 from agvent.store.event_batches import match_rows
 from agvent.store.event_columns import ancestor_column
 from agvent.store.positions import ranks
-from agvent.store.tables import TIME
+from agvent.store.tables import TABLES, TIME
 from agvent.types import AgventType, unadvertised
 
 HANDED_OVER: Final = 200
@@ -107,8 +107,9 @@ def _event_keys(table: Any) -> Any:
         "epoch": pa.repeat(0, rows),
         "position": pa.repeat(0, rows),
         "exact": pa.repeat(True, rows),
-        "payload": pa.nulls(rows, pa.string()),
     }
+    schema = TABLES["events"].schema
+    keys |= {name: pa.nulls(rows, schema.field(name).type) for name in ("payload", "to", "destinations", "expires_at")}
     for name, values in keys.items():
         table = table.append_column(name, values)
     return table

@@ -1,0 +1,286 @@
+"""One broker's journal as rows of the event log.
+
+Records are taken in the order of the journal. After a restart the journal is taken again from its beginning, and the
+rows of what was logged before are dropped: what waits for an acknowledgement is known from then on as it was.
+
+A broker that lost its disk begins its positions and epochs anew, so in the log its next incarnation is another broker.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from agvent.broker.records import (
+    Accepted,
+    Acknowledged,
+    Arrived,
+    Closed,
+    Heard,
+    Noticed,
+    Opened,
+    Owned,
+    Record,
+)
+from agvent.chronicle.rows import Row, Rows, empty_rows
+from agvent.errors import TranslationError
+from agvent.event import EPOCH, MICROSECOND, EventId
+from agvent.filters.sql_format import format_expression
+from agvent.filters.tree import Attribute, Call, Literal
+from agvent.store.catalogue import subscription_row
+from agvent.store.event_columns import LoggedEvent
+from agvent.store.values import encode_value
+from agvent.types import Advertisement, AgventType
+from agvent.wire.codec import decode_event
+from agvent.wire.messages import Answered, Publication
+
+DURABLE: Final = "durable"
+"""Fast events have no records, and so no rows."""
+
+NULL: Final = Attribute(("null",))
+
+
+def logged_name(broker: str, incarnation: int) -> str:
+    """What the log calls a broker.
+
+    >>> logged_name("AS3", 1), logged_name("AS3", 2)
+    ('AS3', 'AS3~2')
+    """
+    return broker if incarnation == 1 else f"{broker}~{incarnation}"
+
+
+def moment(at: int) -> datetime:
+    """Microseconds since 1970 as the log has them."""
+    return EPOCH + at * MICROSECOND
+
+
+class Waiting(msgspec.Struct):
+    """A client's durable queue: deliveries that were not acknowledged, by number."""
+
+    number: int = 0
+    arrived: dict[int, tuple[Arrived, tuple[tuple[str, int], ...]]] = {}
+
+
+class Chronicle:
+    """Takes records, and collects `rows`."""
+
+    def __init__(self, broker: str, incarnation: int) -> None:
+        self.broker = broker
+        self.name = logged_name(broker, incarnation)
+        self.rows = empty_rows()
+        self._known: dict[str, int] = {}  # owner -> its incarnation
+        self._types: dict[tuple[str, str], AgventType] = {}  # publisher, type -> as advertised here
+        self._open: dict[str, tuple[str, int]] = {}  # subscription -> client, version
+        self._clients: dict[str, Waiting] = {}
+        self._delivered: dict[str, int] = {}  # subscription -> its deliveries so far
+        self._take: dict[type[Record], Callable[[Any, int], None]] = {
+            Owned: self._owned,
+            Opened: self._opened,
+            Closed: self._closed,
+            Heard: self._heard,
+            Accepted: self._accepted,
+            Arrived: self._arrived,
+            Acknowledged: self._acknowledged,
+            Noticed: self._noticed,
+        }
+
+    def take(self, record: Record, at: int) -> None:
+        """A record that came to be on disk at a time."""
+        take = self._take.get(type(record))
+        if take is not None:
+            take(record, at)
+
+    def drain(self) -> Rows:
+        """The rows since the last call."""
+        rows, self.rows = self.rows, empty_rows()
+        return rows
+
+    # The catalogue
+
+    def _owned(self, record: Owned, at: int) -> None:
+        if record.owner != self.broker:
+            before = self._known.get(record.owner, 0)
+            if before and (record.incarnation > before or record.gone):
+                reason = "forgotten" if record.gone else "lost_disk"
+                self._gap(at, reason, home=logged_name(record.owner, before))
+            self._known[record.owner] = record.incarnation
+            return
+        for entry in record.entries:
+            advertisement = Advertisement(
+                type=entry.type, publisher=entry.publisher, broker=self.name, advertised_at=moment(at)
+            )
+            (self.rows.advertisements if entry.live else self.rows.withdrawn).append(advertisement)
+            self._types[entry.publisher, entry.type.name] = entry.type
+
+    def _opened(self, record: Opened, at: int) -> None:
+        subscription, version = record.interest.subscription, record.interest.version
+        self._open[subscription.id] = (record.client, version)
+        self.rows.subscriptions.append(
+            subscription_row(
+                subscription, version=version, subscriber=record.client, home_broker=self.name, created_at=moment(at)
+            )
+        )
+        self._changed(record, "open", subscription.id, version, at)
+
+    def _closed(self, record: Closed, at: int) -> None:
+        client, version = self._open.pop(record.key)
+        self._changed(record, "close", record.key, version, at)
+        if not record.replaced:
+            self._gap(at, "unsubscribed", subscription=record.key, subscriber=client)
+
+    def _changed(self, record: Opened | Closed, change: str, subscription: str, version: int, at: int) -> None:
+        self.rows.changes.append(
+            {
+                "home_broker": self.name,
+                "position": record.position,
+                "change": change,
+                "subscription": subscription,
+                "version": version,
+                "changed_at": moment(at),
+            }
+        )
+        self._applied(record.epoch, self.name, record.position, at)
+
+    def _heard(self, record: Heard, at: int) -> None:
+        self._applied(record.epoch, logged_name(record.home, record.incarnation), record.position, at)
+
+    def _applied(self, epoch: int, home: str, position: int, at: int) -> None:
+        self.rows.epochs.append(
+            {
+                "entry_broker": self.name,
+                "epoch": epoch,
+                "home_broker": home,
+                "position": position,
+                "applied_at": moment(at),
+            }
+        )
+
+    # Events
+
+    def _accepted(self, record: Accepted, _at: int) -> None:
+        publication = record.publication
+        event = decode_event(publication.event)
+        type_ = self._types.get((publication.publisher, event.type)) if event.type is not None else None
+        self.rows.events.append(
+            LoggedEvent(
+                event=msgspec.structs.replace(event, id=EventId(publication.publisher, publication.sequence)),
+                accepted_at=moment(record.at),
+                entry_broker=self.name,
+                epoch=record.entered.epoch,
+                schema=type_.schema if type_ is not None else None,
+                to=publication.to,
+                destinations=publication.destinations,
+                expires_at=moment(publication.expires) if publication.expires else None,
+            )
+        )
+        for answered in record.entered.answers:
+            self._answer(publication, answered, record.at)
+
+    def _answer(self, publication: Publication, answered: Answered, at: int) -> None:
+        text = _call_text(answered)
+        if text is None:
+            return
+        self.rows.behaviours.append(
+            {
+                **_key(publication),
+                "entry_broker": self.name,
+                "call": text,
+                "result": None if answered.fault else encode_value(answered.value),
+                "fault": answered.fault or None,
+                "called_at": moment(at),
+            }
+        )
+
+    # Deliveries
+
+    def _arrived(self, record: Arrived, at: int) -> None:
+        for client, versions in record.deliveries:
+            waiting = self._clients.setdefault(client, Waiting(arrived={}))
+            waiting.number += 1
+            waiting.arrived[waiting.number] = (record, versions)
+        if record.lost == "expired":  # to nobody: so far as it is known here, to everybody
+            self._gap(at, record.lost, publication=record.publication, after=record.after)
+
+    def _acknowledged(self, record: Acknowledged, at: int) -> None:
+        for arrived, versions in self._taken(record.client, record.number):
+            expires = arrived.publication.expires
+            late = "expired" if 0 < expires <= record.at else ""
+            for subscription, version in versions:
+                if arrived.lost or late:
+                    self._lost(arrived, arrived.lost or late, record.client, subscription, at)
+                else:
+                    self._delivery(arrived, record, subscription, version)
+
+    def _noticed(self, record: Noticed, at: int) -> None:
+        for arrived, versions in self._taken(record.client, record.number):
+            for subscription, _ in versions:
+                self._lost(arrived, arrived.lost or record.reason, record.client, subscription, at)
+
+    def _taken(self, client: str, number: int) -> list[tuple[Arrived, tuple[tuple[str, int], ...]]]:
+        waiting = self._clients.setdefault(client, Waiting(arrived={}))
+        return [waiting.arrived.pop(one) for one in list(waiting.arrived) if one <= number]
+
+    def _delivery(self, arrived: Arrived, record: Acknowledged, subscription: str, version: int) -> None:
+        self._delivered[subscription] = self._delivered.get(subscription, 0) + 1
+        self.rows.deliveries.append(
+            {
+                **_key(arrived.publication),
+                "subscription": subscription,
+                "version": version,
+                "subscriber": record.client,
+                "home_broker": self.name,
+                "entry_broker": logged_name(arrived.entered.entry, arrived.entered.incarnation),
+                "epoch": arrived.entered.epoch,
+                "position": self._delivered[subscription],
+                "attempts": 1,
+                "delivered_at": moment(record.at),
+            }
+        )
+
+    def _lost(self, arrived: Arrived, reason: str, client: str, subscription: str, at: int) -> None:
+        after = arrived.after if arrived.lost else arrived.publication.sequence - 1
+        self._gap(
+            at, reason, subscription=subscription, subscriber=client, publication=arrived.publication, after=after
+        )
+
+    def _gap(
+        self,
+        at: int,
+        reason: str,
+        *,
+        home: str | None = None,
+        subscription: str | None = None,
+        subscriber: str | None = None,
+        publication: Publication | None = None,
+        after: int = 0,
+    ) -> None:
+        self.rows.gaps.append(
+            {
+                "home_broker": home or self.name,
+                "subscription": subscription,
+                "subscriber": subscriber,
+                "publisher": publication.publisher if publication else None,
+                "first_sequence": after + 1 if publication else None,
+                "last_sequence": publication.sequence if publication else None,
+                "quality": DURABLE,
+                "reason": reason,
+                "noticed_at": moment(at),
+            }
+        )
+
+
+def _call_text(answered: Answered) -> str | None:
+    """The call as SQL; None if one of its arguments has no words there: a list, an object, bytes. A null is what an
+    attribute is that no event has."""
+    args = tuple(NULL if value is None else Literal(value) for value in answered.call.args)
+    try:
+        return format_expression(Call(answered.call.name, args))
+    except TranslationError:
+        return None
+
+
+def _key(publication: Publication) -> Row:
+    return {"publisher": publication.publisher, "sequence": publication.sequence, "quality": DURABLE}

@@ -1,0 +1,63 @@
+"""Simulated networks under the audit: a second judge, over the log alone, with the matcher instead of the evaluator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from agvent.broker.broker import Broker
+from agvent.sim.log import write_log
+from agvent.sim.plan import Plan, plan_of
+from agvent.sim.run import judged, simulated
+from agvent.sim.verdicts import sweep_on
+from agvent.spark.analyse import analyse
+from agvent.spark.audit import audit
+from tests.sim import broken
+
+
+def logged(plan: Plan, path: Path, make: type[Broker] = Broker) -> Path:
+    world = simulated(plan, make=make)
+    if make is Broker:
+        assert judged(plan, world).violations == ()
+    write_log(world, path)
+    return path
+
+
+@pytest.mark.parametrize("seed", [31, 39, 47])
+def test_the_audit_finds_nothing_in_a_good_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
+    """Partitions, crashes and lost disks: everything due was delivered or declared, each once and in order."""
+    found = audit(spark, logged(plan_of(seed), tmp_path / "log")).verdict
+    assert found.is_fine
+    assert found.durable.delivered > 0
+    assert (found.durable.lost, found.durable.duplicated, found.durable.unexpected) == (0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "defect", "plan"),
+    [
+        (broken.DropsCustodyOnLinkLoss, "lost", Plan(seed=2, topology="line", faults="partitions")),
+        (broken.DoesNotDeduplicate, "duplicated", Plan(seed=0, topology="ring", faults="none")),
+        (broken.DeliversToEverybody, "unexpected", Plan(seed=0, topology="star", faults="none")),
+    ],
+)
+def test_the_audit_finds_what_a_broken_broker_did(
+    spark: SparkSession, tmp_path: Path, make: type[Broker], defect: str, plan: Plan
+) -> None:
+    """The log of a broker with a deliberate mistake has that defect, and the audit names it."""
+    found = audit(spark, logged(plan, tmp_path / "log", make))
+    assert not found.verdict.is_fine
+    assert defect in {row.defect for row in found.defects.select("defect").distinct().collect()}
+
+
+def test_a_run_can_be_analysed(spark: SparkSession, tmp_path: Path) -> None:
+    """Copies, hops and links of a run are in the analysis."""
+    tables = analyse(spark, logged(plan_of(7), tmp_path / "log")).tables()
+    assert min(tables[name].count() for name in ("types", "brokers", "hops", "links", "subscriptions")) > 0
+
+
+def test_seeds_run_on_spark(spark: SparkSession) -> None:
+    """The verdicts of Spark's workers are those of this process."""
+    plans = [plan_of(seed) for seed in (3, 4, 39)]
+    assert [(one.plan, one.violations) for one in sweep_on(spark, plans)] == [(plan, ()) for plan in plans]

@@ -1,0 +1,154 @@
+"""A broker's records as rows of the event log."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agvent.broker.records import Accepted, Acknowledged, Arrived, Closed, Heard, Noticed, Opened, Owned, Record
+from agvent.chronicle.chronicle import Chronicle
+from agvent.chronicle.rows import Rows
+from agvent.event import Event, EventId
+from agvent.filters.subscription import Subscription
+from agvent.spark.recorded_answers import RecordedAnswers
+from agvent.store.log import LogReader, create_log
+from agvent.store.log_writer import LogWriter
+from agvent.types import AdvertisedAttribute, AgventType
+from agvent.wire.codec import encode_event
+from agvent.wire.messages import Answered, Call, Entered, Entry, Interest, Publication
+
+AT = 1_700_000_000_000_000
+NOON = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
+QUOTE = AgventType(name="Quote", attributes=(AdvertisedAttribute("price", "int"),))
+EVENT = Event(type="Quote", attributes={"price": 7})
+CHEAP = Subscription(id="ann/cheap", type="Quote", filter="price < 10", context={"floor": 2})
+
+
+def publication(sequence: int, **options: Any) -> Publication:
+    return Publication("nyse", sequence, encode_event(EVENT), **options)
+
+
+def entered(*answers: Answered) -> Entered:
+    return Entered("b1", 1, 1, answers)
+
+
+def rows_of(*records: Record, broker: str = "b1", incarnation: int = 1) -> Rows:
+    chronicle = Chronicle(broker, incarnation)
+    for record in records:
+        chronicle.take(record, AT)
+    return chronicle.drain()
+
+
+ADVERTISED = Owned("b1", 1, 1, (Entry(1, "nyse", QUOTE, True),), False)
+OPENED = Opened(1, "ann", Interest(3, CHEAP), 1)
+
+
+def arrived(sequence: int, *, lost: str = "", after: int = 0, **options: Any) -> Arrived:
+    deliveries = () if lost == "expired" else (("ann", (("ann/cheap", 3),)),)
+    return Arrived(entered(), publication(sequence, **options), after, lost, deliveries)
+
+
+def test_a_journal_becomes_a_log_that_reads_back(tmp_path: Path) -> None:
+    """Type, subscription, event and delivery are in the log, with the version in force from its epoch on."""
+    accepted = Accepted(entered(), publication(1, to="floor = 2", destinations=("ann",), expires=AT + 5), (), AT)
+    made = rows_of(ADVERTISED, OPENED, accepted, arrived(1), Acknowledged("ann", 1, AT))
+    create_log(tmp_path / "log")
+    with LogWriter(tmp_path / "log") as log:
+        made.write(log)
+    reader = LogReader(tmp_path / "log")
+    [record] = reader.events("Quote")
+    assert record.event == Event(type="Quote", attributes={"price": 7}, id=EventId("nyse", 1))
+    assert (record.to, record.destinations, record.accepted_at) == ("floor = 2", ("ann",), NOON)
+    assert record.schema == QUOTE.schema
+    assert reader.in_force().to_pylist() == [
+        {"entry_broker": "b1", "subscription": "ann/cheap", "version": 3, "from_epoch": 1, "to_epoch": None}
+    ]
+    [delivery] = reader.table("deliveries").to_pylist()
+    assert {name: delivery[name] for name in ("publisher", "sequence", "subscription", "version", "position")} == {
+        "publisher": "nyse",
+        "sequence": 1,
+        "subscription": "ann/cheap",
+        "version": 3,
+        "position": 1,
+    }
+
+
+def test_what_was_not_acknowledged_is_no_delivery() -> None:
+    """A delivery is a row when its acknowledgement is on disk, in the order of the queue."""
+    made = rows_of(OPENED, arrived(1), arrived(2), arrived(5), Acknowledged("ann", 2, AT))
+    assert [(row["sequence"], row["position"]) for row in made.deliveries] == [(1, 1), (2, 2)]
+
+
+@pytest.mark.parametrize(
+    ("records", "gap"),
+    [
+        ([arrived(4), Noticed("ann", 1, "quota")], ("ann/cheap", "nyse", 4, 4, "quota")),
+        (
+            [arrived(9, lost="retention", after=3), Acknowledged("ann", 1, AT)],
+            ("ann/cheap", "nyse", 4, 9, "retention"),
+        ),
+        ([arrived(9, lost="expired", after=8)], (None, "nyse", 9, 9, "expired")),
+        ([arrived(4, expires=AT), Acknowledged("ann", 1, AT)], ("ann/cheap", "nyse", 4, 4, "expired")),
+        ([Closed(2, "ann/cheap", False, 2)], ("ann/cheap", None, None, None, "unsubscribed")),
+    ],
+)
+def test_an_obligation_that_ended_is_a_gap(records: list[Record], gap: tuple[Any, ...]) -> None:
+    """What a client was told it will not get, or no longer asked for, is declared with its reason."""
+    made = rows_of(OPENED, *records)
+    names = ("subscription", "publisher", "first_sequence", "last_sequence", "reason")
+    assert [tuple(row[name] for name in names) for row in made.gaps] == [gap]
+    assert made.deliveries == []
+
+
+def test_a_replacement_is_a_close_and_an_open_and_no_gap() -> None:
+    """A replaced version is still owed what entered before."""
+    later = Opened(3, "ann", Interest(4, CHEAP), 3)
+    made = rows_of(OPENED, Closed(2, "ann/cheap", True, 2), later)
+    assert [(row["position"], row["change"], row["version"]) for row in made.changes] == [
+        (1, "open", 3),
+        (2, "close", 3),
+        (3, "open", 4),
+    ]
+    assert [row["epoch"] for row in made.epochs] == [1, 2, 3]
+    assert made.gaps == []
+
+
+def test_a_broker_that_lost_its_disk_is_another_one_in_the_log() -> None:
+    """Its positions begin anew, so its next incarnation has a name of its own, and what it was is declared lost."""
+    heard = [Heard("b2", n, 1, 4, 1, True, (), (), n) for n in (1, 2)]
+    known = [Owned("b2", n, 1, (), False) for n in (1, 2)]
+    made = rows_of(known[0], heard[0], known[1], heard[1])
+    assert [(row["home_broker"], row["epoch"], row["position"]) for row in made.epochs] == [
+        ("b2", 1, 4),
+        ("b2~2", 2, 4),
+    ]
+    assert [(row["home_broker"], row["reason"]) for row in made.gaps] == [("b2", "lost_disk")]
+    assert rows_of(OPENED, incarnation=2).changes[0]["home_broker"] == "b1~2"
+
+
+def test_a_broker_that_left_for_good_is_declared() -> None:
+    """What was owed to it is nobody's."""
+    made = rows_of(Owned("b2", 1, 1, (), False), Owned("b2", 2, 1, (), True))
+    assert [(row["home_broker"], row["reason"]) for row in made.gaps] == [("b2", "forgotten")]
+
+
+def test_answers_are_logged_so_that_a_reader_finds_them(tmp_path: Path) -> None:
+    """The calls of an event, null arguments and faults included, are looked up by name and arguments."""
+    answers = (
+        Answered(Call("twice", (7,)), 14),
+        Answered(Call("named", (None, "O'Hare")), True),
+        Answered(Call("fails", ()), None, "too slow"),
+        Answered(Call("listed", ((1, 2),)), 3),
+    )
+    accepted = Accepted(entered(*answers), publication(1), (), AT)
+    made = rows_of(ADVERTISED, OPENED, accepted)
+    assert [row["call"] for row in made.behaviours] == ["twice(7)", "named(\"null\", 'O''Hare')", "fails()"]
+    create_log(tmp_path / "log")
+    with LogWriter(tmp_path / "log") as log:
+        made.write(log)
+    reader = LogReader(tmp_path / "log")
+    [answer] = RecordedAnswers(reader).of(reader.event_table("Quote", QUOTE.schema)).values()
+    assert [answer("twice", (7,)), answer("named", (None, "O'Hare")), answer("fails", ())] == [14, True, None]
