@@ -31,6 +31,7 @@ class Advertisements:
 
     def __init__(self) -> None:
         self._owners: dict[str, Owner] = {}
+        self._of_type: dict[str, dict[str, None]] = {}  # type -> exactly the owners with it in `reach`
 
     def __contains__(self, owner: str) -> bool:
         return owner in self._owners and not self._owners[owner].gone
@@ -65,6 +66,8 @@ class Advertisements:
     def apply(self, record: Owned) -> None:
         owner = self._owners.get(record.owner)
         if owner is None or owner.incarnation < record.incarnation:
+            if owner is not None:
+                self._set_reach(record.owner, frozenset())
             owner = self._owners[record.owner] = Owner(record.incarnation, 0, entries={})
         assert owner.incarnation == record.incarnation
         assert owner.version < record.version
@@ -74,7 +77,15 @@ class Advertisements:
             if key not in owner.entries or owner.entries[key].version < entry.version:
                 owner.entries[key] = entry
         live = [entry.type for entry in owner.entries.values() if entry.live and not record.gone]
-        owner.reach = frozenset(name for type in live for name in (type.name, *type.ancestors))
+        self._set_reach(record.owner, frozenset(name for type in live for name in (type.name, *type.ancestors)))
+
+    def _set_reach(self, name: str, reach: frozenset[str]) -> None:
+        owner = self._owners[name]
+        for type in sorted(owner.reach - reach):
+            del self._of_type[type][name]
+        for type in sorted(reach - owner.reach):
+            self._of_type.setdefault(type, {})[name] = None
+        owner.reach = reach
 
     def missing(self, known: Mapping[str, tuple[int, int]]) -> Iterator[Adverts]:
         """What a neighbour that knows this much lacks, without a trace."""
@@ -96,6 +107,10 @@ class Advertisements:
         entry = self._owners[owner].entries.get((publisher, type)) if owner in self else None
         return entry.type if entry is not None and entry.live else None
 
+    def overlapping(self, type: str | None) -> list[str]:
+        """The owners whose advertisements a subscription of this type overlaps."""
+        return self.owners() if type is None else list(self._of_type.get(type, ()))
+
     def since(self, owner: str, type: str, ancestors: tuple[str, ...]) -> int:
         """The version since which the owner advertises all that an event of this type may be asked for as."""
         asked, known = {type, *ancestors}, self._owners[owner]
@@ -104,7 +119,7 @@ class Advertisements:
 
     def is_published(self, type: str) -> bool:
         """Does anybody publish the type or a subtype?"""
-        return any(self.overlaps(owner, type) for owner in self._owners)
+        return bool(self._of_type.get(type))
 
     def found(self, type: str) -> tuple[tuple[str, str, AgventType], ...]:
         """The live advertisements, all or those of a type and its subtypes: owner, publisher, type."""

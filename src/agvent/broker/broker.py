@@ -139,7 +139,7 @@ class Broker:
 
     def _tick(self, now: int) -> None:
         self._wake = 0
-        self.streams.stirred = True
+        self.streams.tick()
         self.dispatch.tick(now)
         if self.tables.homes.replaced:
             self.streams.ask_settled()
@@ -157,10 +157,7 @@ class Broker:
     def _is_waiting(self) -> bool:
         """Is there anything that time will change?"""
         return bool(
-            self.tables.custody.held
-            or self.clients.requests.open
-            or self.tables.homes.replaced
-            or self.streams.outstanding
+            self.tables.custody.held or self.clients.requests.open or self.tables.homes.replaced or self.streams.waiting
         )
 
     def check(self) -> None:

@@ -26,6 +26,7 @@ class Asked(msgspec.Struct):
     position: int = 0
     version: int = 0
     told: bool = False  # that some are pending
+    awaited: list[str] = []  # of those who were there when it was asked, some that have not answered yet
 
 
 class Requests:
@@ -36,10 +37,11 @@ class Requests:
         self.open: list[Asked] = []
 
     def subscribed(self, client: str, request: int, type: str | None, position: int, now: int) -> None:
-        self.open.append(Asked(client, request, now + limits.ANSWER_WAIT_US, type=type, position=position))
+        due, awaited = now + limits.ANSWER_WAIT_US, self.streams.entries_of(type)
+        self.open.append(Asked(client, request, due, type=type, position=position, awaited=awaited))
 
     def advertised(self, client: str, request: int, version: int, now: int) -> None:
-        self.open.append(Asked(client, request, now + limits.ANSWER_WAIT_US, version=version))
+        self.open.append(Asked(client, request, now + limits.ANSWER_WAIT_US, version=version, awaited=self._others()))
 
     def drop(self, client: str) -> None:
         """The client is gone from its link; it asks again when it is back."""
@@ -49,6 +51,9 @@ class Requests:
         """The answers that are due, each with its client."""
         still: list[Asked] = []
         for asked in self.open:
+            if self._is_awaiting(asked) and (asked.told or now < asked.due):
+                still.append(asked)
+                continue
             answer = self._advertised(asked) if asked.version else self._subscribed(asked)
             if not answer.pending or (now >= asked.due and not asked.told):
                 yield asked.client, answer
@@ -57,20 +62,41 @@ class Requests:
                 still.append(asked)
         self.open = still
 
+    def _is_awaiting(self, asked: Asked) -> bool:
+        """Is somebody missing for sure? Asked at every step, so it looks at one of them and not at all."""
+        has_answered = self._has_considered if asked.version else self._has_applied
+        while asked.awaited and has_answered(asked.awaited[-1], asked):
+            asked.awaited.pop()
+        return bool(asked.awaited)
+
+    def _has_applied(self, entry: str, asked: Asked) -> bool:
+        """Has an entry the subscription, or does it no longer concern it?"""
+        stream = self.streams.streams.get(entry)
+        if stream is None or not self.tables.advertisements.overlaps(entry, asked.type):
+            return True
+        return stream.number > 0 and stream.position >= asked.position
+
+    def _has_considered(self, home: str, asked: Asked) -> bool:
+        """Has a home answered the advertisement, or is it gone?"""
+        known = self.tables.interests.homes.get(home)
+        answered = known is not None and known.considered >= asked.version
+        return answered or home not in self.tables.advertisements
+
+    def _others(self) -> list[str]:
+        return [owner for owner in self.tables.advertisements.owners() if owner != self.tables.name]
+
     def _subscribed(self, asked: Asked) -> Subscribed:
         confirmed = {self.tables.name: self.tables.interests.epoch}
         pending = []
         for entry in self.streams.entries_of(asked.type):
-            stream = self.streams.streams[entry]
-            if stream.number and stream.position >= asked.position:
-                confirmed[entry] = stream.epoch
+            if self._has_applied(entry, asked):
+                confirmed[entry] = self.streams.streams[entry].epoch
             else:
                 pending.append(entry)
         return Subscribed(asked.request, confirmed, tuple(pending))
 
     def _advertised(self, asked: Asked) -> Advertised:
-        homes = self.tables.interests.homes
-        others = [owner for owner in self.tables.advertisements.owners() if owner != self.tables.name]
-        confirmed = [name for name in others if name in homes and homes[name].considered >= asked.version]
-        pending = [name for name in others if name not in confirmed]
+        others = self._others()
+        pending = [name for name in others if not self._has_considered(name, asked)]
+        confirmed = [name for name in others if self._has_considered(name, asked)]
         return Advertised(asked.request, tuple(confirmed), tuple(pending))

@@ -63,7 +63,9 @@ class Routes:
                 cost += out
             if broker == self.name:
                 return  # the way came through here: what lies before is not behind the neighbour
-            known = self._behind.setdefault(broker, {})
+            known = self._behind.get(broker)
+            if known is None:
+                known = self._behind[broker] = {}
             if via not in known:
                 self.changed = True
             known[via] = cost

@@ -49,11 +49,12 @@ class Streams:
         self.name, self.incarnation = name, incarnation
         self.boot = 0
         self.count = 0
-        self.stirred = True  # something may have to be said
-        self.outstanding = 0  # streams with a Delta on its way
+        self.waiting: dict[str, None] = {}  # exactly the entries with a Delta on its way
         self.safe_number = 0  # the record that must be on disk before a Delta goes out: it says what that record says
         self.covering = Covering()
         self.streams: dict[str, Stream] = {}
+        self._stirred: dict[str, None] = {}  # entries to which something may have to be said
+        self._ticked = False
         self._homes, self._table = homes, table
 
     def restart(self, boot: int) -> None:
@@ -68,7 +69,6 @@ class Streams:
         """An owner's advertisements changed: it is owed an answer, with what overlaps now."""
         if owner == self.name:
             return
-        self.stirred = True
         incarnation = self._table.incarnation(owner)
         stream = self.streams.get(owner)
         if owner not in self._table or (stream is not None and stream.incarnation != incarnation):
@@ -78,13 +78,14 @@ class Streams:
             return
         if stream is None:
             stream = self.streams[owner] = Stream(incarnation, fresh, held={}, dirty={})
+        self._stirred[owner] = None
         stream.dirty.update(dict.fromkeys(self.covering.roots()))
         stream.dirty.update(dict.fromkeys(stream.held))
 
     def _drop(self, owner: str) -> None:
-        gone = self.streams.pop(owner, None)
-        if gone is not None and gone.sent is not None:
-            self.outstanding -= 1
+        self.streams.pop(owner, None)
+        self.waiting.pop(owner, None)
+        self._stirred.pop(owner, None)
 
     def opened(self, key: str) -> None:
         version = self._homes.current[key]
@@ -96,29 +97,38 @@ class Streams:
 
     def _touch(self, changed: Iterable[str], type: str | None) -> None:
         """The roots that changed, and the position, concern the entries whose advertisements overlap."""
-        self.stirred = True
         ordered = dict.fromkeys(sorted(changed))
-        for owner, stream in self.streams.items():
-            if self._table.overlaps(owner, type):
-                stream.dirty.update(ordered)
-                stream.wanted = self._homes.position
+        for owner in self.entries_of(type):
+            stream = self.streams[owner]
+            stream.dirty.update(ordered)
+            stream.wanted = self._homes.position
+            self._stirred[owner] = None
+
+    def tick(self) -> None:
+        """Time has passed: what was not answered may have to be said again."""
+        self._ticked = True
 
     def flush(self, now: int, send: Callable[[tuple[str, ...], Delta], None]) -> None:
         """Sends each entry the Delta it lacks, and repeats those that were not answered in time."""
-        if not self.stirred:
-            return
-        self.stirred = False
+        if self._ticked:
+            self._repeat(now, send)
         groups: dict[tuple[object, ...], list[str]] = {}
-        for owner, stream in self.streams.items():
-            if stream.sent is not None:
-                if now >= stream.due:
-                    stream.wait_us = min(2 * stream.wait_us, limits.ANSWER_WAIT_MAX_US)
-                    stream.due = now + stream.wait_us
-                    send((owner,), stream.sent)
-            elif self._is_behind(owner, stream):
+        for owner in self._stirred:
+            stream = self.streams[owner]
+            if stream.sent is None and self._is_behind(owner, stream):
                 groups.setdefault(self._difference(owner, stream), []).append(owner)
+        self._stirred.clear()
         for (previous, roots, ended), owners in groups.items():
             self._start(now, owners, previous, roots, ended, send)  # type: ignore[arg-type]
+
+    def _repeat(self, now: int, send: Callable[[tuple[str, ...], Delta], None]) -> None:
+        self._ticked = False
+        for owner in list(self.waiting):
+            stream = self.streams[owner]
+            if now >= stream.due and stream.sent is not None:
+                stream.wait_us = min(2 * stream.wait_us, limits.ANSWER_WAIT_MAX_US)
+                stream.due = now + stream.wait_us
+                send((owner,), stream.sent)
 
     def _is_behind(self, owner: str, stream: Stream) -> bool:
         if stream.fresh and stream.number == 0 and self._table.is_silent(owner):
@@ -179,7 +189,7 @@ class Streams:
         )
         for owner in owners:
             stream = self.streams[owner]
-            self.outstanding += 1
+            self.waiting[owner] = None
             stream.sent, stream.asked, stream.wait_us = delta, False, limits.ANSWER_WAIT_US
             stream.due = now + stream.wait_us
             stream.held.update(roots)
@@ -195,19 +205,22 @@ class Streams:
         if applied.number != stream.sent.number:
             if stream.sent.previous not in (0, applied.number):  # it does not have what this builds on: say everything
                 stream.number, stream.sent = 0, None
-                self.outstanding -= 1
-                self.stirred = True
+                self._free(applied.entry)
             return False
         said = [one.version for one in stream.sent.considered if one.entry == applied.entry]
         stream.number, stream.position, stream.considered = applied.number, applied.position, said[0]
         stream.epoch, stream.settled, stream.sent = applied.epoch, applied.settled, None
-        self.outstanding -= 1
-        self.stirred = True
+        self._free(applied.entry)
         return True
+
+    def _free(self, entry: str) -> None:
+        """Nothing is on its way to an entry: the next Delta may go."""
+        self.waiting.pop(entry)
+        self._stirred[entry] = None
 
     def entries_of(self, type: str | None) -> list[str]:
         """The entries whose advertisements overlap a subscription of this type."""
-        return [owner for owner in self.streams if self._table.overlaps(owner, type)]
+        return [owner for owner in self._table.overlapping(type) if owner in self.streams]
 
     def settled(self) -> int:
         """The position before which no copy can come any more."""
@@ -215,14 +228,16 @@ class Streams:
 
     def ask_settled(self) -> None:
         """Asks the entries that may still have copies from before a replacement: a Delta that changes nothing."""
-        self.stirred = True
         first = self._homes.replaced[0].closed
-        for stream in self.streams.values():
+        for owner, stream in self.streams.items():
             stream.asked = stream.sent is None and stream.settled < first
+            if stream.asked:
+                self._stirred[owner] = None
 
     def check(self) -> None:
         self.covering.check()
-        assert self.outstanding == sum(stream.sent is not None for stream in self.streams.values())
+        assert self.waiting.keys() == {owner for owner, stream in self.streams.items() if stream.sent is not None}
+        assert self._stirred.keys() <= self.streams.keys()
         for owner, stream in self.streams.items():
             assert stream.position <= self._homes.position
             assert owner in self._table

@@ -90,6 +90,7 @@ class LinkEnd:
         self._spoke = now - limits.LINK_HEARTBEAT_US
         self._ack_at: int | None = None
         self._repeat_us = limits.LINK_REPEAT_US
+        self._late_at = 0  # no unacknowledged frame is due before it
         self._peer_stamp = self._peer_stamp_at = 0
 
     @property
@@ -152,6 +153,7 @@ class LinkEnd:
             del self._unacked[number]
         if done:
             self._repeat_us = max(limits.LINK_REPEAT_US, 3 * self.rtt_us)
+            self._late_at = 0
 
     def _sort(self, frame: Frame, now: int, happened: list[AnyMessage | Change]) -> None:
         if self._ack_at is None:
@@ -205,11 +207,14 @@ class LinkEnd:
         return out
 
     def _late(self, now: int) -> list[Unacked]:
+        if now < self._late_at:
+            return []
         late = [one for one in self._unacked.values() if now - one.sent >= self._repeat_us]
         if late:
             self._repeat_us = min(2 * self._repeat_us, limits.LINK_REPEAT_MAX_US)
         for one in late:
             one.sent = now
+        self._late_at = min(one.sent for one in self._unacked.values()) + self._repeat_us
         return late
 
     def _next(self, now: int) -> Frame:

@@ -67,7 +67,7 @@ class Pair:
     def talk(self) -> None:
         """A while passes: Deltas that are due go out, and what is not lost is answered, perhaps twice."""
         self.now += 3 * SECOND
-        self.streams.stirred = True
+        self.streams.tick()
         self.streams.flush(self.now, self._deliver)
 
     def _deliver(self, targets: tuple[str, ...], delta: Delta) -> None:
@@ -106,7 +106,7 @@ def test_home_and_entry_come_to_agree(seed: int) -> None:
     for _ in range(20):
         pair.talk()
     assert pair.agree()
-    assert pair.streams.outstanding == 0
+    assert not pair.streams.waiting
 
 
 def test_nothing_is_said_to_who_asks_for_nothing() -> None:
