@@ -14,6 +14,7 @@ import argparse
 import json
 import sys
 import time
+from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
@@ -66,9 +67,10 @@ class Network:
         self.wait(1)
         for number in range(count):
             city, low = self.draw.randrange(CITIES), self.draw.randrange(900)
-            wanted = {"type": f"T{number % PUBLISHERS}", "filter": f"city = 'c{city}' AND price >= {low}"}
-            self.index.add(Subscription(id=f"x{number}", **wanted))
-            self.world.ask(f"s{number % len(homes)}", "subscribe", Subscription(id=f"x{number}", **wanted))
+            filter = f"city = 'c{city}' AND price >= {low}"
+            wanted = Subscription(id=f"x{number}", type=f"T{number % PUBLISHERS}", filter=filter)
+            self.index.add(wanted)
+            self.world.ask(f"s{number % len(homes)}", "subscribe", wanted)
         self.wait(10)
 
     def publish(self, count: int) -> None:
@@ -95,8 +97,9 @@ class Network:
 
 def measure(*, brokers: int, subscriptions: int, events: int, seed: int) -> dict[str, Any]:
     """Seconds of each phase, and what happened."""
-    network, seconds = Network(brokers, seed), {}
-    phases = {
+    network = Network(brokers, seed)
+    seconds: dict[str, float] = {}
+    phases: dict[str, Callable[[], None]] = {
         "start": network.start,
         "advertise": network.advertise,
         "subscribe": lambda: network.subscribe(subscriptions),
@@ -122,9 +125,7 @@ def measure(*, brokers: int, subscriptions: int, events: int, seed: int) -> dict
 
 
 def write_page(row: dict[str, Any]) -> None:
-    what = (
-        f"{short(row['brokers'])} brokers, {short(row['subscriptions'])} subscriptions, {short(row['events'])} events"
-    )
+    what = ", ".join(f"{short(row[name])} {name}" for name in ("brokers", "subscriptions", "events"))
     lines = [[phase, f"{seconds:,.1f} s"] for phase, seconds in row["seconds"].items()]
     lines += [["together", f"{row['total_s']:,.1f} s (target 300)"], ["CPU time", f"{row['cpu_s']:,.1f} s"]]
     lines += [[name, short(row[name])] for name in ("links", "deliveries", "steps", "frames")]
