@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import pyarrow as pa
@@ -19,6 +19,7 @@ from agvent.spark.copies import Seen
 from agvent.spark.due import CONTENTS, DUE, due_in
 from agvent.spark.event_slices import EventSlice, for_tasks, rows_of, slices_between
 from agvent.spark.offsets import Offset
+from agvent.spark.recorded_answers import RecordedAnswers
 from agvent.store.event_columns import event_schema
 from agvent.store.heads import Segment, read_head
 from agvent.store.log import LogReader, type_and_schema
@@ -125,6 +126,14 @@ def _named(batch: pa.RecordBatch, part: EventSlice) -> pa.RecordBatch:
     return batch
 
 
+class DuePiece(NamedTuple):
+    """Slices of events, the catalogue version that they are matched by, and the answers that their behaviours gave."""
+
+    slices: list[EventSlice]
+    catalogue: int
+    answers: RecordedAnswers
+
+
 class DueTable(_Events):
     """What is due; see due.py. Of an event that is in the log twice, one is due; see copies.py."""
 
@@ -137,21 +146,23 @@ class DueTable(_Events):
     def schema(self) -> pa.Schema:
         return pa.schema([*DUE, *CONTENTS]) if self.contents else DUE
 
-    def pieces(self, start: Offset, end: Offset) -> list[tuple[list[EventSlice], int]]:
+    def pieces(self, start: Offset, end: Offset) -> list[DuePiece]:
         log = LogReader(self.log)
         found = slices_between(log, start, end, whole=self.whole)
         copies = self.seen.copies(log, start, end)
         wanted = [msgspec.structs.replace(one, left_out=copies) for one in found]
-        return [(group, end["sub"]) for group in for_tasks(wanted)]
+        segments = {one.path: one for one in log.segments("events")}
+        known = RecordedAnswers(log)
+        groups = for_tasks(wanted)
+        return [DuePiece(group, end["sub"], known.near(segments[one.path] for one in group)) for group in groups]
 
     def read(
         self,
-        piece: tuple[list[EventSlice], int],
+        piece: DuePiece,
         columns: Sequence[str],  # noqa: ARG002 - all of them come out of one match
     ) -> Iterator[pa.RecordBatch]:
-        slices, catalogue = piece
-        for part in slices:
-            yield from due_in(self.log, part, catalogue, contents=self.contents, skip=self.skip)
+        for part in piece.slices:
+            yield from due_in(self.log, part, piece.catalogue, piece.answers, contents=self.contents, skip=self.skip)
 
 
 class PlainTable:
