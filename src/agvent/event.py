@@ -157,8 +157,20 @@ class EventId(NamedTuple):
     sequence: int
 
 
+class Cargo(msgspec.Struct, frozen=True, gc=False):
+    """What makes an event an agvent: the hash of its program, and its hidden and sealed fields, both encrypted.
+
+    Nothing here is an attribute: no filter, index or table reads it.
+    """
+
+    program: str
+    hidden: bytes = b""
+    sealed: bytes = b""
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. `ancestors` are the supertypes of `type`: a subscription to any of them receives it."""
+    """One event. `ancestors` are the supertypes of `type`: a subscription to any of them receives it. An agvent has
+    `cargo`."""
 
     attributes: Mapping[str, Any] = {}
     type: str | None = None
@@ -168,6 +180,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     time: datetime | None = None
     xml: str | None = None
     id: EventId | None = None
+    cargo: Cargo | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.attributes.items():

@@ -41,6 +41,7 @@ def extension(code: int, content: memoryview) -> Any:
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)
 _messages = msgspec.msgpack.Decoder(AnyMessage, ext_hook=extension)
 _events = msgspec.msgpack.Decoder(Event, ext_hook=extension)
+_values = msgspec.msgpack.Decoder(ext_hook=extension)
 
 
 def encode_message(message: AnyMessage) -> bytes:
@@ -61,6 +62,16 @@ def encode_event(event: Event) -> bytes:
 def decode_event(content: bytes) -> Event:
     """The event of these bytes, checked as every event is."""
     return _decoded(_events, content)  # type: ignore[no-any-return]
+
+
+def encode_value(value: Any) -> bytes:
+    """The bytes of an event's value."""
+    return _encoder.encode(value)
+
+
+def decode_value(content: bytes) -> Any:
+    """The value of these bytes, not yet checked to be an event's."""
+    return _decoded(_values, content)
 
 
 def _decoded(decoder: msgspec.msgpack.Decoder[Any], content: bytes) -> Any:
