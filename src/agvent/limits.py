@@ -176,6 +176,12 @@ ARRIVAL_SECONDS_MAX: Final = 1.0
 WORKER_GRACE_SECONDS: Final = 0.25
 """How long after its time a worker that does not stop by itself is killed."""
 
+WORKER_SILENCE_SECONDS_MAX: Final = 5.0
+"""Time after which a worker that does not answer is killed, whatever its program's limits say."""
+
+WORKER_START_SECONDS_MAX: Final = 30.0
+"""How long a turn waits for a worker, on a machine that is short of everything."""
+
 SANDBOX_BYTES_MAX: Final = 32 << 20
 """Memory of a session, its program and the batch in it: a worker for each core stays below what a broker needs."""
 

@@ -53,6 +53,10 @@ class Programs:
         """Takes a program without a signature: this process's own."""
         self._known[program.hash] = program
 
+    def forget(self, hash: str) -> None:
+        """Lets a program go that turned out not to load."""
+        self._known.pop(hash, None)
+
     def admit(self, signed: SignedProgram) -> Program:
         """Takes a program if its signature is of a key granted to its principal; an AdmissionError says why not."""
         program, principal = signed.program, signed.principal

@@ -30,11 +30,12 @@ def program_of(cls: type[Agvent]) -> Program:
 
 
 def _program(cls: type[Agvent]) -> Program:
-    methods = methods_of(cls)
+    methods, flattened = methods_of(cls), _Flattened(cls)
     return Program(
         type=cls.__name__,
-        source=_Flattened(cls).text(),
+        source=flattened.text(),
         behaviours=tuple(_signature(cls, one.name, one.returns, methods) for one in cls.__agvent_behaviours__),
+        reads=tuple(sorted(flattened.reads)),
         arrives="arrive" in methods,
     )
 
@@ -57,6 +58,8 @@ class _Flattened:
         self.luggage = Luggage(cls.__name__)
         self.constants = self._constants()
         self.members = {*cls.__agvent_fields__, *methods_of(cls), *self.constants}
+        self.readable = {one.name for one in cls.__agvent_fields__.values() if one.secrecy is not Secrecy.SEALED}
+        self.reads = {one.name for one in cls.__agvent_fields__.values() if one.secrecy is Secrecy.OPAQUE}
         self.methods: dict[str, ast.FunctionDef] = {}  # by the name under which the program has it
 
     def text(self) -> str:
@@ -119,11 +122,15 @@ class _Flattened:
         return called
 
     def _check_members(self, owner: type, tree: ast.FunctionDef) -> None:
-        """Every `self.name` is a field, a method or a constant, and none that the sandbox cannot read."""
+        """Every `self.name` is a field, a method or a constant, and none that the sandbox cannot read. Where `self` is
+        handed on, as to getattr, any field may be read."""
         self_name = tree.args.args[0].arg
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Attribute) or ast.unparse(node.value) != self_name:
-                continue
+        uses = sum(isinstance(node, ast.Name) and node.id == self_name for node in ast.walk(tree))
+        found = [
+            node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and ast.unparse(node.value) == self_name
+        ]
+        self.reads |= self.readable if uses > len(found) else {node.attr for node in found} & self.readable
+        for node in found:
             whose = f"{owner.__name__}.{tree.name}: {self_name}.{node.attr}"
             if node.attr not in self.members and node.attr not in self.methods:
                 near = get_close_matches(node.attr, self.members, 1)

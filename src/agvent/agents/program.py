@@ -35,16 +35,17 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 class Program(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """Code that defines one class named `type`, and the behaviours of it that may be called."""
+    """Code that defines one class named `type`, the behaviours of it that may be called, the fields that it reads."""
 
     type: str
     source: str
     behaviours: tuple[Signature, ...] = ()
+    reads: tuple[str, ...] = ()
     arrives: bool = False
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256 of type, text and signatures, in hexadecimal."""
+        """SHA-256 of all of it, in hexadecimal."""
         return hashlib.sha256(msgspec.msgpack.encode(self)).hexdigest()
 
     @cached_property

@@ -18,8 +18,8 @@ from agvent.agents.hiding import HostKeys, bound_to
 from agvent.agents.kinds import fits
 from agvent.agents.program import Program, Signature
 from agvent.errors import AdmissionError, EventError, SecretError, WireError
-from agvent.event import Event, Value, checked
-from agvent.wire.codec import decode_event, encode_value
+from agvent.event import Value, checked
+from agvent.wire.codec import decode_visitor, encode_value
 from agvent.wire.messages import Answered, Call
 
 
@@ -122,6 +122,12 @@ class Opened:
         self._answers[visit.number][place] = answer
         return answer
 
+    def answered(self, number: int, place: int) -> Answered:
+        """The answer that a call has by now."""
+        answer = self._answers[number][place]
+        assert answer is not None
+        return answer
+
     def answers(self) -> list[tuple[Answered, ...]]:
         """Every answer; each call has one."""
         assert all(None not in answers for answers in self._answers)
@@ -129,19 +135,19 @@ class Opened:
 
 
 def opened(principal: str, event: bytes, programs: Programs, keys: HostKeys | None) -> tuple[Program, dict[str, Value]]:
-    """An agvent's program, and the state that its behaviours see: attributes and hidden fields."""
-    read: Event = decode_event(event)
-    if read.cargo is None:
+    """An agvent's program, and the state that its behaviours see: the fields that they read, hidden ones too."""
+    came = decode_visitor(event)
+    if came.cargo is None:
         raise AdmissionError("the event has no program")
-    program = programs.get(read.cargo.program)
-    if program.type != read.type:
-        raise AdmissionError(f"the program is of type {program.type}, the event of {read.type}"[:200])
-    state = dict(read.attributes)
-    if read.cargo.hidden:
+    program = programs.get(came.cargo.program)
+    if program.type != came.type:
+        raise AdmissionError(f"the program is of type {program.type}, the event of {came.type}"[:200])
+    fields = came.attributes
+    if came.cargo.hidden:
         if keys is None:
             raise SecretError("this sandbox has no key for hidden fields")
-        state |= keys.reveal(read.cargo.hidden, bound_to(principal, program.type, program.hash))
-    return program, state
+        fields |= keys.reveal(came.cargo.hidden, bound_to(principal, program.type, program.hash))
+    return program, {name: fields[name] for name in program.reads if name in fields}
 
 
 def misjudged(value: Any, signature: Signature) -> str:

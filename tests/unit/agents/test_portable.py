@@ -63,6 +63,7 @@ class Book:
         Signature("wholesale_price", "float", ("int", "str"), 1),
         Signature("references_contain", "bool", ("str",), 1),
     )
+    assert program.reads == ("_references", "list_price", "margin", "published")
     assert program.arrives
 
 
@@ -290,3 +291,18 @@ def test_an_error_shows_line_and_hint() -> None:
     """As a person reads it."""
     error = ProgramError("Book.price: the sandbox does not run del", line=12, hint="use pop()")
     assert str(error) == "line 12: Book.price: the sandbox does not run del\nhint: use pop()"
+
+
+def test_a_program_says_which_fields_it_reads() -> None:
+    """Those that its methods name; all but the sealed ones if the agvent itself is handed on."""
+
+    class Careful(Book):
+        def first(self) -> str:
+            return self.title[:1]
+
+    class Careless(Book):
+        def read(self, name: str) -> str:
+            return str(getattr(self, name))
+
+    assert program_of(Careful).reads == ("_references", "list_price", "margin", "published", "title")
+    assert set(program_of(Careless).reads) == Book.__agvent_fields__.keys() - {"contract"}
