@@ -164,7 +164,7 @@ def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehav
                 line=line,
                 hint="name each parameter and annotate it: amount: int",
             )
-        found = kinded(hints[parameter.name], f"{whose}({parameter.name})")
+        found = kinded(hints[parameter.name], f"{whose}({parameter.name})", line)
         parameters.append(Parameter(parameter.name, found.kind, found.description))
-    returns = kinded(hints["return"], f"{whose}()").kind
+    returns = kinded(hints["return"], f"{whose}()", line).kind
     return AdvertisedBehaviour(name, returns, tuple(parameters), inspect.cleandoc(function.__doc__ or ""))

@@ -40,7 +40,7 @@ class Kinded(NamedTuple):
     notes: tuple[Any, ...] = ()
 
 
-def kinded(annotation: Any, whose: str) -> Kinded:
+def kinded(annotation: Any, whose: str, line: int = 0) -> Kinded:
     """What an annotation says; a ProgramError if it says nothing that an event can hold."""
     notes: tuple[Any, ...] = ()
     optional = False
@@ -51,15 +51,20 @@ def kinded(annotation: Any, whose: str) -> Kinded:
         else:
             inner = [one for one in get_args(annotation) if one is not NoneType]
             if len(inner) != 1 or len(get_args(annotation)) != 2:
-                raise ProgramError(f"{whose} may be of several kinds", hint="use one kind, or one kind | None")
+                raise ProgramError(
+                    f"{whose} may be of several kinds", line=line, hint="use one kind, or one kind | None"
+                )
             annotation, optional = inner[0], True
     texts = [note for note in notes if isinstance(note, str)]
-    kind, length = _kind(annotation, whose)
+    found = _kind(annotation)
+    if found is None:
+        raise ProgramError(f"{whose} is annotated {annotation!r}, which no event can hold", line=line, hint=HINT)
     others = tuple(note for note in notes if not isinstance(note, str))
-    return Kinded(kind, length, optional, " ".join(texts), others)
+    return Kinded(*found, optional, " ".join(texts), others)
 
 
-def _kind(annotation: Any, whose: str) -> tuple[str, int]:
+def _kind(annotation: Any) -> tuple[str, int] | None:
+    """The kind and the fixed length of an annotation that is not optional."""
     if annotation in SCALARS:
         return SCALARS[annotation], 0
     if annotation is Any:
@@ -74,7 +79,7 @@ def _kind(annotation: Any, whose: str) -> tuple[str, int]:
             return f"list[{SCALARS[args[0]]}]", len(args)
     if annotation is dict or (origin in (dict, Mapping) and args[0] is str):
         return "object", 0
-    raise ProgramError(f"{whose} is annotated {annotation!r}, which no event can hold", hint=HINT)
+    return None
 
 
 TYPES: Final[dict[str, type | tuple[type, ...]]] = {

@@ -165,6 +165,18 @@ def test_an_annotation_that_is_no_kind_is_refused() -> None:
             a: int | str
 
 
+def test_a_kind_that_is_none_is_refused_with_the_line() -> None:
+    """Of a parameter, and of a result."""
+    here = inspect.getsourcelines(test_a_kind_that_is_none_is_refused_with_the_line)[1]
+    with pytest.raises(ProgramError, match=r"Wrong.f\(a\) is annotated .*set.*, which no event can hold") as raised:
+
+        class Wrong(Agvent):
+            def f(self, a: set[int]) -> int:
+                return len(a)
+
+    assert raised.value.line == here + 6
+
+
 def test_a_behaviour_says_what_it_takes_and_gives() -> None:
     """A missing annotation, a star, or the name of a filter's own function is refused with the line."""
     with pytest.raises(ProgramError, match=r"Silent.price does not say what it returns") as raised:
