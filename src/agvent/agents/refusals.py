@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-import textwrap
 from collections.abc import Iterator
 from types import FunctionType
 from typing import Final
@@ -52,21 +51,23 @@ IMPURE: Final = {
 
 
 def text_of(function: FunctionType, whose: str) -> str:
-    """The text of a function as it was written, without its indentation."""
+    """The text of a function as it was written, indentation and all."""
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         raise ProgramError(
             f"{whose}: its text cannot be found", hint="write the class in a file: code travels as its text"
         )
-    return textwrap.dedent("".join(inspect.getblock(lines[code.co_firstlineno - 1 :])))
+    return "".join(inspect.getblock(lines[code.co_firstlineno - 1 :]))
 
 
 def tree_of(function: FunctionType, whose: str) -> ast.FunctionDef:
     """A function's syntax tree, with the line numbers of its file."""
-    tree = ast.parse(text_of(function, whose))
-    ast.increment_lineno(tree, function.__code__.co_firstlineno - 1)
-    found = tree.body[0]
+    text = text_of(function, whose)
+    # Indentation stays, or a text of several lines in it would change: a method is read as the body of an `if`.
+    tree = ast.parse(f"if True:\n{text}" if text[0].isspace() else f"\n{text}")
+    ast.increment_lineno(tree, function.__code__.co_firstlineno - 2)
+    found = tree.body[0].body[0] if isinstance(tree.body[0], ast.If) else tree.body[0]
     if not isinstance(found, ast.FunctionDef):
         raise ProgramError(f"{whose} is no def", line=function.__code__.co_firstlineno, hint="write def name(self): …")
     return found

@@ -140,7 +140,7 @@ def opened(principal: str, event: bytes, programs: Programs, keys: HostKeys | No
     if came.cargo is None:
         raise AdmissionError("the event has no program")
     program = programs.get(came.cargo.program)
-    if program.type != came.type:
+    if came.type not in (None, program.type):  # one that is published under a topic alone has no type
         raise AdmissionError(f"the program is of type {program.type}, the event of {came.type}"[:200])
     fields = came.attributes
     if came.cargo.hidden:

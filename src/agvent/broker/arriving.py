@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from agvent.agents.answers import Answers
 from agvent.broker.arrivals import Chain, chain_of
-from agvent.broker.behaviours import Answers
 from agvent.broker.homes import admits, parsed_to
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Arrived

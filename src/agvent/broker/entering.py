@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from agvent.agents.answers import Answers
 from agvent.broker.arriving import Arriving
-from agvent.broker.behaviours import Answers
 from agvent.broker.custody import key_of
 from agvent.broker.dispatch import Dispatch
 from agvent.broker.interface import Ran, Run
@@ -63,7 +63,8 @@ class Entrance:
                 self._runs += 1
                 self._running[self._runs] = queue
                 calls = tuple(answers.missing.values())
-                self.out.effect(Run(self._runs, entering.publication.event, calls))
+                publication = entering.publication
+                self.out.effect(Run(self._runs, publication.publisher, publication.event, calls))
                 return
             queue.popleft()
             self._accept(entering, homes, bool(local), now)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agvent.broker.behaviours import Answers
+from agvent.agents.answers import Answers
 from agvent.broker.records import Accepted, Closed, Heard, Opened, Owned
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate

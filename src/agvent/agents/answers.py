@@ -1,21 +1,17 @@
-"""What an event's behaviours answered at its entry, as a function that filters may call.
+"""What an event's behaviours answered, as a function that filters may call.
 
-A step never waits: the first matching asks, and notes what it asked; the driver runs the programs and gives the
-answers; the next matching finds them. They travel with the event, so that its homes, and whoever audits it later,
-judge by the same answers without running anything.
+Matching never waits: the first one asks, and notes what it asked; a sandbox gives the answers; the next one finds them.
+In a broker they travel with the event, so that its homes, and whoever audits it later, judge by the same answers
+without running anything.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import msgspec
-
 from agvent.event import Value
-from agvent.wire.codec import extended
+from agvent.wire.codec import encode_value
 from agvent.wire.messages import Answered, Call
-
-_encoder = msgspec.msgpack.Encoder(enc_hook=extended)
 
 
 class Answers:
@@ -36,4 +32,4 @@ class Answers:
 
 def _key(name: str, args: tuple[Any, ...]) -> bytes:
     """Bytes, because 1, 1.0 and TRUE are three arguments, though Python calls them equal."""
-    return _encoder.encode((name, args))
+    return encode_value((name, args))
