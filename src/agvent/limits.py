@@ -218,3 +218,6 @@ HIDES_PER_KEY_MAX: Final = 65_536
 
 HIDING_KEYS_KEPT_MAX: Final = 4_096
 """Ciphers that a host keeps, one for each publisher's key pair in use."""
+
+HOST_REQUESTS_MAX: Final = 32
+"""Requests that a sandbox host works on at once: most wait for their principal's turn."""
