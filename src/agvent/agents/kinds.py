@@ -95,9 +95,13 @@ TYPES: Final[dict[str, type | tuple[type, ...]]] = {
 """The Python types of each kind of value; bool, which Python counts among the integers, is told apart below."""
 
 
+PLAIN: Final = {"bool": bool, "int": int, "float": float, "str": str}
+"""The types that most values of a kind have."""
+
+
 def fits(value: object, kind: str, length: int = 0) -> bool:
     """Is the value of this kind? Null is of every kind: it stands for no value."""
-    if value is None or kind == "any":
+    if type(value) is PLAIN.get(kind) or value is None or kind == "any":
         return True
     if kind.startswith("list["):
         if not isinstance(value, (list, tuple)) or (length and len(value) != length):

@@ -77,16 +77,18 @@ def _make(state):
 
 
 def _run(tasks):
-    answers = []
+    values = []
+    faults = {}
     for state, calls in tasks:
         agvent = _make(state)
         for name, args in calls:
             try:
                 found = getattr(agvent, name)
-                answers.append((found if args is None else found(*args), ""))
+                values.append(found if args is None else found(*args))
             except Exception as error:
-                answers.append((None, type(error).__name__))
-    return answers
+                faults[len(values)] = type(error).__name__
+                values.append(None)
+    return values, faults
 
 
 def _arrive(state, name, context):

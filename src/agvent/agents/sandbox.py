@@ -8,7 +8,7 @@ signatures, and every answer is judged before it leaves.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import msgspec
 
@@ -150,9 +150,13 @@ def opened(principal: str, event: bytes, programs: Programs, keys: HostKeys | No
     return program, {name: fields[name] for name in program.reads if name in fields}
 
 
+PLAIN: Final[dict[str, tuple[type, ...]]] = {"bool": (bool,), "float": (float,)}
+"""Answers that need no second look: every value of these types is one of an event, and small."""
+
+
 def misjudged(value: Any, signature: Signature) -> str:
     """Why this cannot be the answer; empty if it can."""
-    if type(value) in (bool, float, type(None)) and fits(value, signature.returns):
+    if type(value) in PLAIN.get(signature.returns, ()):
         return ""
     try:
         if not fits(value, signature.returns):

@@ -29,9 +29,9 @@ class TrustedSandbox:
         for visit in batch.visits:
             signatures = visit.program.signatures
             calls = [(call.name, None if signatures[call.name].opaque else call.args) for _, call in visit.calls]
-            given = self._load(visit.program)["_run"]([(visit.state, calls)])
-            for (place, _), (value, fault) in zip(visit.calls, given, strict=True):
-                batch.answer(visit, place, value, fault)
+            values, faults = self._load(visit.program)["_run"]([(visit.state, calls)])
+            for number, (place, _) in enumerate(visit.calls):
+                batch.answer(visit, place, values[number], faults.get(number, ""))
         return batch.answers()
 
     def arrive(self, arrival: Arrival) -> Arrived:

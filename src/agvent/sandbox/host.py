@@ -143,9 +143,9 @@ class SandboxHost:
         try:
             if fresh:
                 with self.workers.session(principal, program, allowance, allowance.batch_seconds_max) as session:
-                    given = session.run(_tasks(fresh))
-                for one, (value, fault) in zip(fresh, given, strict=True):
-                    self._answer(batch, one, value, fault)
+                    values, faults = session.run(_tasks(fresh))
+                for number, (one, value) in enumerate(zip(fresh, values, strict=True)):
+                    self._answer(batch, one, value, faults.get(number, ""))
         except Breach:
             self._alone(batch, principal, program, fresh)
         for one, first in same:
@@ -183,8 +183,8 @@ class SandboxHost:
             else:
                 try:
                     with self.workers.session(principal, program, allowance, allowance.call_seconds_max) as session:
-                        ((value, fault),) = session.run(_tasks([one]))
-                    self._answer(batch, one, value, fault)
+                        (value,), faults = session.run(_tasks([one]))
+                    self._answer(batch, one, value, faults.get(0, ""))
                 except Breach as breach:
                     batch.fault(one.visit.number, one.place, breach.fault)
                     self._quarantine.fault(principal, program, breach.fault, now_us())
@@ -229,8 +229,11 @@ def _asked(visit: Visit) -> Iterator[Asked]:
 
 def _tasks(chunk: list[Asked]) -> list[tuple[dict[str, Any], list[tuple[str, Any]]]]:
     """What the driver of a program takes: each agvent's state once, with its calls."""
-    tasks = []
-    for _, group in groupby(chunk, key=lambda one: one.visit.number):
-        asked = list(group)
-        tasks.append((asked[0].visit.state, [(one.name, one.args) for one in asked]))
+    tasks: list[tuple[dict[str, Any], list[tuple[str, Any]]]] = []
+    last = None
+    for visit, _, name, args, _ in chunk:
+        if visit is not last:
+            tasks.append((visit.state, []))
+            last = visit
+        tasks[-1][1].append((name, args))
     return tasks

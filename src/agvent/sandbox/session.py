@@ -6,6 +6,8 @@ sleep takes no time, so that a behaviour has nothing to depend on but its agvent
 
 from __future__ import annotations
 
+import sys
+from importlib.util import find_spec
 from typing import Any, Final
 
 import msgspec
@@ -14,6 +16,10 @@ import pydantic_monty as monty
 from agvent import limits
 from agvent.agents.program import Program
 from agvent.event import EPOCH
+
+if find_spec("opentelemetry") is None:
+    # Monty looks for it at every feed, through all of sys.path, which is twice the feed itself. None says: not there.
+    sys.modules["opentelemetry"] = None  # type: ignore[assignment]
 
 STILL: Final[monty.OSPolicy] = {
     "datetime": EPOCH,
@@ -60,12 +66,12 @@ class Session:
             self.close()
             raise
 
-    def run(self, tasks: list[tuple[dict[str, Any], list[tuple[str, Any]]]]) -> list[tuple[Any, str]]:
-        """What the driver of the program says to these tasks: a value or the type of an exception for each call."""
+    def run(self, tasks: list[tuple[dict[str, Any], list[tuple[str, Any]]]]) -> tuple[list[Any], dict[int, str]]:
+        """What the driver of the program says to these tasks: a value for each call, and which of them raised what."""
         self.batches += 1
         given = self._feed("_run(tasks)", {"tasks": tasks})
         asked = sum(len(calls) for _, calls in tasks)
-        if not isinstance(given, list) or len(given) != asked or not all(map(_is_answer, given)):
+        if not (isinstance(given, tuple) and len(given) == 2 and _are_answers(*given, asked)):
             raise Breach("the program gave no answers", spoiled=True)
         return given
 
@@ -103,8 +109,10 @@ SPOILING: Final = ("MemoryError", "TimeoutError")
 """What leaves a session in a state that is not known: half a batch may have run, or its memory is full."""
 
 
-def _is_answer(given: object) -> bool:
-    return isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], str)
+def _are_answers(values: object, faults: object, asked: int) -> bool:
+    if not isinstance(values, list) or len(values) != asked or not isinstance(faults, dict):
+        return False
+    return all(isinstance(number, int) and isinstance(fault, str) for number, fault in faults.items())
 
 
 def _limits(allowance: Allowance, seconds: float) -> monty.ResourceLimits:
