@@ -14,6 +14,7 @@ AgventError
     ├── SparkFault         Spark or its Java that is missing, does not start, or failed at a job
     ├── SandboxFault       a sandbox host or its workers that do not start or do not answer
     ├── AdmissionError     code or an agvent that is not let in: hash, signature, grant, quarantine
+    ├── BehaviourError     a behaviour that a subscriber called and that gave no answer
     ├── SecretError        hidden or sealed bytes that this key does not open
     └── WireError          bytes from a peer that are no frame, message or event
 
@@ -107,6 +108,10 @@ class SandboxFault(EnvironmentFault):
 
 class AdmissionError(EnvironmentFault):
     """Code or an agvent that is not let in: the hash, the signature, the grant or a quarantine says why."""
+
+
+class BehaviourError(EnvironmentFault):
+    """A behaviour that a subscriber called and that gave no answer; the message is its fault."""
 
 
 class SecretError(EnvironmentFault):

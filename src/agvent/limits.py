@@ -221,3 +221,9 @@ HIDING_KEYS_KEPT_MAX: Final = 4_096
 
 HOST_REQUESTS_MAX: Final = 32
 """Requests that a sandbox host works on at once: most wait for their principal's turn."""
+
+RESIDENTS_MAX: Final = 1_024
+"""Agvents that a host keeps for one subscriber; the oldest goes. A person looks at fewer."""
+
+RESIDENCE_US: Final = 3_600_000_000
+"""How long a host keeps an agvent that has no expiry and that its subscriber does not dispose of."""
