@@ -160,12 +160,14 @@ class EventId(NamedTuple):
 class Cargo(msgspec.Struct, frozen=True, gc=False):
     """What makes an event an agvent: the hash of its program, and its hidden and sealed fields, both encrypted.
 
-    Nothing here is an attribute: no filter, index or table reads it.
+    `opaque` are the names of its opaque attributes, whose values are among the hidden ones. Nothing here is an
+    attribute: no filter, index or table reads it.
     """
 
     program: str
     hidden: bytes = b""
     sealed: bytes = b""
+    opaque: tuple[str, ...] = ()
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

@@ -41,12 +41,13 @@ class AdvertisedAttribute(msgspec.Struct, frozen=True):
 
 
 class AdvertisedBehaviour(msgspec.Struct, frozen=True):
-    """One filterable behaviour."""
+    """One filterable behaviour. An opaque one is an attribute that filters compare and nobody reads."""
 
     name: str
     returns: str
     parameters: tuple[Parameter, ...] = ()
     description: str = ""
+    opaque: bool = False
 
 
 class AgventType(msgspec.Struct, frozen=True, kw_only=True, dict=True):

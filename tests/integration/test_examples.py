@@ -13,20 +13,20 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 PRINTED = {
     "bookshop.py": """\
 Book: A new book from a publishing house.
-  author                                          str        Who wrote it
-  name                                            str        Its title
-  pages                                           int        Number of printed pages
-  dimensions                                      float[3]   Height, width and depth in mm
-  publisher                                       str        The house
-  published                                       timestamp  Day of publication
-  isbn                                            int        Number of the edition
-  list_price                                      float      Dollars
-  margin()                                        float      Share of the price that stays with the house
-  references_contain(author: str)                 bool       Does the book cite this author?
-      author                                                 Surname, initials
-  contents_contain(topic: str)                    bool       Is there a chapter about this?
-  wholesale_price(amount: int, destination: str)  float      Dollars for an order, delivered.
-      destination                                            A city
+  author                                          str            Who wrote it
+  name                                            str            Its title
+  pages                                           int            Number of printed pages
+  dimensions                                      float[3]       Height, width and depth in mm
+  publisher                                       str            The house
+  published                                       timestamp      Day of publication
+  isbn                                            int            Number of the edition
+  list_price                                      float          Dollars
+  margin()                                        float, opaque  Share of the price that stays with the house
+  references_contain(author: str)                 bool           Does the book cite this author?
+      author                                                     Surname, initials
+  contents_contain(topic: str)                    bool           Is there a chapter about this?
+  wholesale_price(amount: int, destination: str)  float          Dollars for an order, delivered.
+      destination                                                A city
 
 Intelligent Agent Software Engineering: istanbul
 Machine Learning: investor

@@ -15,6 +15,7 @@ from agvent.agents.kinds import Kinded, fits, kinded
 from agvent.agents.refusals import check_method
 from agvent.errors import EventError, ProgramError
 from agvent.event import checked
+from agvent.filters.evaluate import HOLDS
 from agvent.filters.functions import BUILTINS
 from agvent.types import AdvertisedBehaviour, Parameter
 
@@ -141,7 +142,7 @@ def methods_of(cls: type[Agvent]) -> dict[str, FunctionType]:
 
 def _behaviours(cls: type[Agvent]) -> list[AdvertisedBehaviour]:
     opaque = [
-        AdvertisedBehaviour(field.name, field.kinded.kind, (), field.kinded.description)
+        AdvertisedBehaviour(field.name, field.kinded.kind, (), field.kinded.description, opaque=True)
         for field in cls.__agvent_fields__.values()
         if field.secrecy is Secrecy.OPAQUE
     ]
@@ -151,7 +152,7 @@ def _behaviours(cls: type[Agvent]) -> list[AdvertisedBehaviour]:
 
 def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehaviour:
     whose, line = f"{owner}.{name}", function.__code__.co_firstlineno
-    if name in BUILTINS:
+    if name in BUILTINS or name == HOLDS:
         raise ProgramError(f"{whose}: filters have a function of that name", line=line, hint="give it another")
     hints = get_type_hints(function, include_extras=True)
     if "return" not in hints:

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from agvent.event import Value
+from agvent.event import Cargo, Value
 from agvent.wire.codec import encode_value
 from agvent.wire.messages import Answered, Call
 
 
 class Answers:
-    """Answers to calls; a call without one is unknown, and is noted in `missing`."""
+    """Answers to calls on an agvent; a call without one is unknown, and is noted in `missing`.
 
-    def __init__(self, known: tuple[Answered, ...] = ()) -> None:
+    `opaque` are the attributes whose values do not leave a sandbox: None if there are none.
+    """
+
+    def __init__(self, known: tuple[Answered, ...] = (), cargo: Cargo | None = None) -> None:
         self.known = known
+        self.opaque = cargo.opaque if cargo is not None and cargo.opaque else None
         self.missing: dict[bytes, Call] = {}
         self._values = {_key(one.call.name, one.call.args): one.value for one in known}
 

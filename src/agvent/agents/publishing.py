@@ -45,6 +45,7 @@ def published(
             program.hash,
             hider.hide(hidden, bound_to(publisher, cls.__name__, program.hash)) if hidden and hider else b"",
             sealer.seal(sealed) if sealed and sealer else b"",
+            tuple(one.name for one in fields if one.secrecy is Secrecy.OPAQUE),
         ),
     )
 

@@ -85,10 +85,15 @@ class Visit(NamedTuple):
 
 
 class Opened:
-    """Tasks as they run: `visits` are for the programs, `answers` fill up, beginning with the faults known already."""
+    """Tasks as they run: `visits` are for the programs, `answers` fill up, beginning with the faults known already.
 
-    def __init__(self, tasks: Sequence[Task], programs: Programs, keys: HostKeys | None) -> None:
-        self.tasks = tasks
+    `inside`: the answers stay in the sandbox, so opaque attributes may be read.
+    """
+
+    def __init__(
+        self, tasks: Sequence[Task], programs: Programs, keys: HostKeys | None, *, inside: bool = False
+    ) -> None:
+        self.tasks, self.inside = tasks, inside
         self.visits: list[Visit] = []
         self._answers: list[list[Answered | None]] = [[None] * len(task.calls) for task in tasks]
         for number, task in enumerate(tasks):
@@ -105,6 +110,8 @@ class Opened:
         for place, call in enumerate(task.calls):
             signature = program.signatures.get(call.name)
             misfit = signature.misfit(call.args) if signature else f"{program.type} has no behaviour {call.name}"
+            if signature is not None and signature.opaque and not self.inside:
+                misfit = f"{call.name} is opaque: filters compare it, nobody reads it"
             if misfit:
                 self.fault(number, place, misfit)
             else:

@@ -9,7 +9,8 @@ def table_of(type_: AgventType) -> str:
     """Name, kind and description of each attribute and behaviour, and of each parameter that has one."""
     rows = [(attribute.name, kind_of(attribute), attribute.description) for attribute in type_.attributes]
     for behaviour in type_.behaviours:
-        rows.append((call_of(behaviour), behaviour.returns, behaviour.description))
+        kind = f"{behaviour.returns}, opaque" if behaviour.opaque else behaviour.returns
+        rows.append((call_of(behaviour), kind, behaviour.description))
         rows += [(f"    {one.name}", "", one.description) for one in behaviour.parameters if one.description]
     widths = [max((len(row[column]) for row in rows), default=0) for column in (0, 1)]
     lines = [

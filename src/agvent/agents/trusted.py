@@ -11,6 +11,7 @@ from typing import Any
 
 from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys
+from agvent.agents.inside import run_inside
 from agvent.agents.program import Program
 from agvent.agents.sandbox import Arrival, Arrived, Opened, Quarantined, Task, opened, said
 from agvent.errors import AdmissionError, SecretError, WireError
@@ -25,7 +26,10 @@ class TrustedSandbox:
         self._loaded: dict[str, dict[str, Any]] = {}
 
     def run(self, tasks: Sequence[Task]) -> list[tuple[Answered, ...]]:
-        batch = Opened(tasks, self.programs, self.keys)
+        return run_inside(tasks, self._run)
+
+    def _run(self, tasks: Sequence[Task], inside: bool) -> list[tuple[Answered, ...]]:
+        batch = Opened(tasks, self.programs, self.keys, inside=inside)
         for visit in batch.visits:
             signatures = visit.program.signatures
             calls = [(call.name, None if signatures[call.name].opaque else call.args) for _, call in visit.calls]

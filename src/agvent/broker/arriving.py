@@ -65,7 +65,7 @@ class Arriving:
             found = [version for version in homes.current.values() if version.opened <= target.position]
         else:
             event = event or decode_event(publication.event)
-            found = homes.match(event, target.position, Answers(entered.answers))
+            found = homes.match(event, target.position, Answers(entered.answers, event.cargo))
         to = parsed_to(publication.to)
         by_client: dict[str, list[tuple[str, int]]] = {}
         for version in found:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, Self
 from agvent import limits
 from agvent.agents.code import Programs, SignedProgram
 from agvent.agents.hiding import HostKeys
+from agvent.agents.inside import run_inside
 from agvent.agents.program import Program
 from agvent.agents.quarantine import Quarantine
 from agvent.agents.sandbox import Arrival, Arrived, Opened, Quarantined, Task, Visit, opened, said
@@ -86,7 +87,10 @@ class SandboxHost:
         return program
 
     def run(self, tasks: Sequence[Task]) -> list[tuple[Answered, ...]]:
-        batch = Opened(tasks, self.programs, self.keys)
+        return run_inside(tasks, self._run)
+
+    def _run(self, tasks: Sequence[Task], inside: bool) -> list[tuple[Answered, ...]]:
+        batch = Opened(tasks, self.programs, self.keys, inside=inside)
         turns: list[Future[None]] = []
         for principal, program, chunk in self._chunks(batch):
 

@@ -36,7 +36,7 @@ def test_the_advertisement_is_that_of_figure_5() -> None:
             AdvertisedAttribute("isbn", "str", optional=True),
         ),
         behaviours=(
-            AdvertisedBehaviour("margin", "float", (), "Share of the price that is ours"),
+            AdvertisedBehaviour("margin", "float", (), "Share of the price that is ours", opaque=True),
             AdvertisedBehaviour(
                 "is_new", "bool", (Parameter("since", "timestamp"),), "Did it appear at that time or later?"
             ),
@@ -63,15 +63,15 @@ Book (Publication): A new book from a publishing house.
   title                                           str
   published                                       timestamp
   author                                          str
-  pages                                           int        Number of printed pages
-  dimensions                                      float[3]   Height, width, depth in mm
+  pages                                           int            Number of printed pages
+  dimensions                                      float[3]       Height, width, depth in mm
   list_price                                      float
   isbn                                            str?
-  margin()                                        float      Share of the price that is ours
-  is_new(since: timestamp)                        bool       Did it appear at that time or later?
-  wholesale_price(amount: int, destination: str)  float      Price in dollars for an order.
-      destination                                            A city
-  references_contain(author: str)                 bool       Does the book cite this author?"""
+  margin()                                        float, opaque  Share of the price that is ours
+  is_new(since: timestamp)                        bool           Did it appear at that time or later?
+  wholesale_price(amount: int, destination: str)  float          Price in dollars for an order.
+      destination                                                A city
+  references_contain(author: str)                 bool           Does the book cite this author?"""
     )
 
 

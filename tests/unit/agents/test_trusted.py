@@ -19,22 +19,28 @@ from tests.sandboxes import KEYS, booked, faults, trusted
 
 
 def test_a_task_has_an_answer_for_each_call() -> None:
-    """Behaviours, inherited ones, defaults, opaque fields, timestamps as arguments, hidden fields."""
+    """Behaviours, inherited ones, defaults, timestamps as arguments, hidden fields, conditions on opaque ones."""
     calls = (
         Call("references_contain", ("Alonso, E.",)),
         Call("wholesale_price", (1000, "Istanbul")),
         Call("wholesale_price", (1,)),
         Call("is_new", (datetime(2003, 1, 1, tzinfo=UTC),)),
-        Call("margin", ()),
+        Call("holds", ("margin() > 0.2 AND pages = 320",)),
+        Call("holds", ("margin() > pages",)),
+        Call("holds", ("wholesale_price(1) > 1000 AND NOT margin() IN (0.1, 0.2)",)),
     )
     (answers,) = trusted(Book).run([Task("house", booked(), calls)])
-    assert answers == tuple(map(Answered, calls, (True, 40_900.0, 1140.0, False, 0.25)))
+    assert answers == tuple(map(Answered, calls, (True, 40_900.0, 1140.0, False, True, False, True)))
 
 
 def test_a_call_that_does_not_fit_is_a_fault() -> None:
     """An unknown behaviour, a private method, too few or too many arguments, one of another kind."""
     calls = (
         Call("discount", ()),
+        Call("margin", ()),
+        Call("holds", ("margin() >",)),
+        Call("holds", ([1],)),
+        Call("holds", ("margin(3) > 1",)),
         Call("_Publication_wholesale_price", (1, "x")),
         Call("arrive", (None,)),
         Call("wholesale_price", ()),
@@ -44,6 +50,10 @@ def test_a_call_that_does_not_fit_is_a_fault() -> None:
     )
     assert faults(trusted(Book).run([Task("house", booked(), calls)])) == [
         "Book has no behaviour discount",
+        "margin is opaque: filters compare it, nobody reads it",
+        "expected a value, found the end",
+        "holds takes the text of a condition",
+        "margin takes 0 arguments, not 1",
         "Book has no behaviour _Publication_wholesale_price",
         "Book has no behaviour arrive",
         "wholesale_price takes 2 arguments, not 0",

@@ -91,10 +91,11 @@ def test_both_sandboxes_give_the_same_answers(start: Start) -> None:
         Call("wholesale_price", (1000, "Istanbul")),
         Call("is_new", (datetime(2002, 5, 1, tzinfo=UTC),)),
         Call("margin", ()),
+        Call("holds", ("margin() > 0.2 AND wholesale_price(1) > 1000",)),
         Call("wholesale_price", ("many",)),
         Call("nothing", ()),
     )
-    tasks = [Task("house", booked(list_price=80.0 + n, _references=["x"] * n), calls[: n % 7]) for n in range(100)]
+    tasks = [Task("house", booked(list_price=80.0 + n, _references=["x"] * n), calls[: n % 8]) for n in range(100)]
     tasks.insert(50, Task("eve", booked(), calls))
     arrival = Arrival("house", booked(), "ann", {"city": "Oslo"})
     host, own = start(workers=2), trusted(Book)
