@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from agvent import limits
 from agvent.agents.program import Program
 from agvent.errors import AdmissionError
+from agvent.types import KINDS
 
 
 class SignedProgram(msgspec.Struct, frozen=True):
@@ -63,6 +64,7 @@ class Programs:
         size = len(program.source.encode("utf-8", "surrogatepass"))
         if size > limits.PROGRAM_BYTES_MAX:
             raise AdmissionError(f"the program has {size} bytes", hint=f"at most {limits.PROGRAM_BYTES_MAX}")
+        _check_names(program)
         keys = self.grants.get(principal)
         if not keys:
             raise AdmissionError(f"{principal} is not granted to bring code"[:200])
@@ -76,6 +78,28 @@ class Programs:
     def revoke(self, principal: str) -> None:
         """Takes the grant back. Programs that are here stay: events on their way may need them."""
         self.grants.pop(principal, None)
+
+
+def _check_names(program: Program) -> None:
+    """A program comes from strangers: what a host goes by must be names and kinds that there are."""
+    names = (program.type, *program.reads, *(one.name for one in program.behaviours))
+    kinds = [kind for one in program.behaviours for kind in (one.returns, *one.parameters)]
+    odd = [name for name in names if not name.isidentifier()] + [kind for kind in kinds if kind not in KINDS]
+    if odd:
+        raise AdmissionError(f"the program names {odd[0]!r}"[:200], hint=f"kinds are {', '.join(KINDS)}")
+
+
+def encode_code(signed: SignedProgram) -> bytes:
+    """The bytes of a signed program."""
+    return msgspec.msgpack.encode(signed)
+
+
+def decode_code(content: bytes) -> SignedProgram:
+    """The signed program of these bytes, which nobody has looked at yet: `Programs.admit` does."""
+    try:
+        return msgspec.msgpack.decode(content, type=SignedProgram)
+    except (ValueError, RecursionError) as error:
+        raise AdmissionError(f"not code: {error}"[:200]) from None
 
 
 def _is_signed(key: bytes, signature: bytes, statement: bytes) -> bool:

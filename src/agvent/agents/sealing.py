@@ -41,6 +41,19 @@ class SealGrant(msgspec.Struct, frozen=True):
         return msgspec.msgpack.encode([PURPOSE, *msgspec.structs.astuple(self)[:-1]])
 
 
+def encode_grant(grant: SealGrant) -> bytes:
+    """The bytes of a seal grant."""
+    return msgspec.msgpack.encode(grant)
+
+
+def decode_grant(content: bytes) -> SealGrant:
+    """The seal grant of these bytes, whose signature `Unsealer.take` looks at."""
+    try:
+        return msgspec.msgpack.decode(content, type=SealGrant)
+    except (ValueError, RecursionError) as error:
+        raise SecretError(f"not a seal grant: {error}"[:200]) from None
+
+
 class Sealer:
     """A publisher's side, for one type of its agvents. `number` is that of the seal key in use."""
 

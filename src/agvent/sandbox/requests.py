@@ -110,5 +110,5 @@ def read(pipe: IO[bytes]) -> Any:
     content = pipe.read(LENGTH.unpack(head)[0])
     try:
         return _decoder.decode(content)
-    except msgspec.DecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise WireError(f"the sandbox's pipe is torn: {error}"[:200]) from None

@@ -7,9 +7,9 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agvent import limits
-from agvent.agents.code import Programs, SignedProgram, sign
+from agvent.agents.code import Programs, SignedProgram, decode_code, encode_code, sign
 from agvent.agents.portable import program_of
-from agvent.agents.program import Program
+from agvent.agents.program import Program, Signature
 from agvent.errors import AdmissionError
 from tests.publishing_house import Book
 
@@ -18,10 +18,20 @@ EVE = Ed25519PrivateKey.from_private_bytes(b"e" * 32)
 GRANTS = {"ada": frozenset({ADA.public_key().public_bytes_raw()})}
 
 
+def odd(kind: str, name: str = "price") -> Program:
+    return Program(type="Book", source="", behaviours=(Signature(name, "int", (kind,)),))
+
+
+def test_bytes_that_are_no_code_are_refused() -> None:
+    """Before anything else looks at them."""
+    with pytest.raises(AdmissionError, match="not code"):
+        decode_code(b"\x00")
+
+
 def test_signed_code_of_a_granted_principal_is_let_in() -> None:
     """After a trip as bytes it is the same program under the same hash."""
     program = program_of(Book)
-    signed = msgspec.msgpack.decode(msgspec.msgpack.encode(sign(program, "ada", ADA)), type=SignedProgram)
+    signed = decode_code(encode_code(sign(program, "ada", ADA)))
     programs = Programs(GRANTS)
     assert program.hash not in programs
     assert programs.admit(signed) == program
@@ -44,10 +54,14 @@ def test_signed_code_of_a_granted_principal_is_let_in() -> None:
             sign(Program(type="Book", source="#" * (limits.PROGRAM_BYTES_MAX + 1)), "ada", ADA),
             f"the program has {limits.PROGRAM_BYTES_MAX + 1} bytes",
         ),
+        (sign(odd("list["), "ada", ADA), "the program names 'list['"),
+        (sign(odd("int", name="a b"), "ada", ADA), "the program names 'a b'"),
+        (sign(Program(type="Book()", source=""), "ada", ADA), "the program names 'Book()'"),
     ],
 )
 def test_other_code_is_refused_with_the_reason(signed: SignedProgram, reason: str) -> None:
-    """A principal without a grant, another's signature, none, an altered program, one too large."""
+    """A principal without a grant, another's signature, none, an altered program, one too large, kinds and names that
+    are none."""
     programs = Programs(GRANTS)
     with pytest.raises(AdmissionError) as raised:
         programs.admit(signed)
