@@ -7,8 +7,10 @@ Everything faster is tested against it, so nothing here is done for speed. Condi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
+from agvent import limits
 from agvent.event import TYPES, Event, Int32, Kind, Value, checked, equal, event_of, kind_of
 from agvent.filters import functions
 from agvent.filters.arithmetic import computed
@@ -100,7 +102,13 @@ def _condition(node: Condition, event: Event, behaviours: Behaviours | None) -> 
 
 def _is_opaque(node: Condition, opaque: Collection[str] | None) -> bool:
     """Does the condition name a field that nobody outside a sandbox reads?"""
-    return opaque is not None and any(isinstance(part, Call) and part.name in opaque for part in walk(node))
+    return opaque is not None and not called(node).isdisjoint(opaque)
+
+
+@lru_cache(limits.CONDITIONS_KEPT_MAX)
+def called(node: Condition) -> frozenset[str]:
+    """The behaviours that a condition calls. Kept, because it is asked of the same conditions for every event."""
+    return frozenset(part.name for part in walk(node) if isinstance(part, Call))
 
 
 def _tested(node: In | Like | IsNull | Truth | TextTest | TopicPattern, operand: Value) -> bool | None:
