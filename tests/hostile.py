@@ -102,7 +102,7 @@ BODIES: dict[str, tuple[str, str]] = {
     "a lone surrogate": ("return chr(0xD800)", "ValueError"),
     "printing without end": ("while True: print('x' * 10_000)", MEMORY),
     "an answer in place of all answers": (
-        "global _run\n_run = lambda tasks: 'everything is fine'\nreturn 1",
+        "global _agvent_run\n_agvent_run = lambda tasks: 'everything is fine'\nreturn 1",
         ANSWER,
     ),
     # ways out

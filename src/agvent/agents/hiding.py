@@ -1,7 +1,7 @@
 """Hidden fields: encrypted by the publisher for the sandbox hosts, bound to publisher, type and program.
 
-A publisher makes a key pair for HIDES_PER_KEY_MAX agvents, so that a host derives a cipher once for all of them. Its
-nonces count up and are never used twice with one key.
+A publisher makes a key pair for HIDES_PER_KEY_MAX agvents, so that a host derives a cipher once for all of them. Nonces
+are random, 96 bits: a count would repeat itself in a process that was forked.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Hider:
             self._head = id_of(self._host_key) + public_of(private)
             self._left = limits.HIDES_PER_KEY_MAX
         self._left -= 1
-        nonce = self._left.to_bytes(NONCE_BYTES, "big")
+        nonce = self._random(NONCE_BYTES)
         return self._head + nonce + self._cipher.encrypt(nonce, encode_value(fields), bound)
 
 

@@ -117,7 +117,8 @@ class _Flattened:
                 line=line,
                 hint="no ancestor has such a method",
             )
-        called = f"_{found.__name__}_{name}"
+        alike = [one for one in self.ancestry if one.__name__ == found.__name__]
+        called = f"_{found.__name__}{alike.index(found) or ''}_{name}"
         self._add(found, name, called)
         return called
 

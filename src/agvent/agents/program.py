@@ -61,7 +61,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
 DRIVER: Final = """
 
-class _Subscriber:
+class _agvent_subscriber:
     def tell(self, value):
         self.told.append(value)
 
@@ -69,18 +69,18 @@ class _Subscriber:
         self.answered.append(value)
 
 
-def _make(state):
+def _agvent_make(state):
     agvent = AGVENT()
     for name, value in state.items():
         setattr(agvent, name, value)
     return agvent
 
 
-def _run(tasks):
+def _agvent_run(tasks):
     values = []
     faults = {}
     for state, calls in tasks:
-        agvent = _make(state)
+        agvent = _agvent_make(state)
         for name, args in calls:
             try:
                 found = getattr(agvent, name)
@@ -91,10 +91,11 @@ def _run(tasks):
     return values, faults
 
 
-def _arrive(state, name, context):
-    subscriber = _Subscriber()
+def _agvent_arrive(state, name, context):
+    subscriber = _agvent_subscriber()
     subscriber.name, subscriber.context, subscriber.told, subscriber.answered = name, context, [], []
-    _make(state).arrive(subscriber)
+    _agvent_make(state).arrive(subscriber)
     return subscriber.told, subscriber.answered
 """
-"""Calls behaviours, many to a batch. Of an exception only the type comes out: its text may hold what is hidden."""
+"""Calls behaviours, many to a batch; its names are none that a publisher would use. Of an exception only the type
+comes out: its text may hold what is hidden."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import NamedTuple
 
 from agvent import limits
@@ -28,22 +29,24 @@ class _Record:
 class Quarantine:
     """Counts limits and crashes. Times are µs and come in as arguments.
 
-    A program whose term is over has one fault left: it was warned.
+    A program whose term is over has one fault left: it was warned. Threads may use it together.
     """
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._records: dict[Suspect, _Record] = {}
 
     def fault(self, principal: str, program: Program, fault: str, now: int) -> bool:
         """Notes a limit or a crash; does the program go into quarantine for it?"""
-        record = self._records.setdefault(Suspect(principal, program.hash), _Record(program.type))
-        record.faults += 1
-        if record.faults < (1 if record.terms else limits.FAULTS_MAX):
-            return False
-        term = min(limits.QUARANTINE_US << record.terms, limits.QUARANTINE_MAX_US)
-        record.faults, record.fault, record.until = 0, fault, now + term
-        record.terms += 1
-        return True
+        with self._lock:
+            record = self._records.setdefault(Suspect(principal, program.hash), _Record(program.type))
+            record.faults += 1
+            if record.faults < (1 if record.terms else limits.FAULTS_MAX):
+                return False
+            term = min(limits.QUARANTINE_US << record.terms, limits.QUARANTINE_MAX_US)
+            record.faults, record.fault, record.until = 0, fault, now + term
+            record.terms += 1
+            return True
 
     def holds(self, principal: str, program: str, now: int) -> bool:
         """Is this program in quarantine?"""
@@ -52,16 +55,16 @@ class Quarantine:
 
     def held(self, now: int) -> tuple[Quarantined, ...]:
         """All that are in quarantine now."""
-        return tuple(
-            Quarantined(suspect.principal, suspect.program, record.type, record.until, record.fault)
-            for suspect, record in self._records.items()
-            if now < record.until
-        )
+        with self._lock:
+            return tuple(
+                Quarantined(suspect.principal, suspect.program, record.type, record.until, record.fault)
+                for suspect, record in self._records.items()
+                if now < record.until
+            )
 
     def release(self, program: str, now: int) -> bool:
         """Forgets what a program did; was it in quarantine?"""
-        freed = [suspect for suspect in self._records if suspect.program == program]
-        held = any(now < self._records[suspect].until for suspect in freed)
-        for suspect in freed:
-            del self._records[suspect]
-        return held
+        with self._lock:
+            freed = [suspect for suspect in self._records if suspect.program == program]
+            terms = [self._records.pop(suspect).until for suspect in freed]
+        return any(now < until for until in terms)

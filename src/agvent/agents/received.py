@@ -23,11 +23,11 @@ class Received:
         self._behaviours = {one.name: one for one in type.behaviours}
 
     def __getattr__(self, name: str) -> Any:
-        if name in self._behaviours:
+        if not name.startswith("_") and name in self._behaviours:
             return self._method(self._behaviours[name])
-        if name in self.event.attributes:
+        if not name.startswith("_") and name in self.event.attributes:
             return self.event.attributes[name]
-        raise AttributeError(f"{self.type.name} has no attribute or behaviour {name!r}")
+        raise AttributeError(f"the agvent has no attribute or behaviour {name!r}")
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.event.attributes, *self._behaviours})

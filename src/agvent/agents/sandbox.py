@@ -122,7 +122,8 @@ class Opened:
         self._answers[number][place] = Answered(self.tasks[number].calls[place], None, fault)
 
     def answer(self, visit: Visit, place: int, value: Any, fault: str) -> Answered:
-        """Judges what a program gave for a call."""
+        """Judges what a program gave for a call. A tuple is the list that an event has for it."""
+        value = list(value) if type(value) is tuple else value
         call = self.tasks[visit.number].calls[place]
         fault = fault[: limits.FAULT_CHARS_MAX] or misjudged(value, visit.program.signatures[call.name])
         answer = Answered(call, None if fault else value, fault)

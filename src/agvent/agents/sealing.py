@@ -78,13 +78,11 @@ class Sealer:
         """A new seal key, and a grant for each that is admitted."""
         self.number += 1
         self._seal_key = self._random(KEY_BYTES)
-        self._sealed = 0
         return tuple(map(self._grant, self.admitted))
 
     def seal(self, fields: dict[str, Any]) -> bytes:
         """The fields as bytes that only admitted subscribers open."""
-        self._sealed += 1
-        number, nonce = self.number.to_bytes(NUMBER_BYTES, "big"), self._sealed.to_bytes(NONCE_BYTES, "big")
+        number, nonce = self.number.to_bytes(NUMBER_BYTES, "big"), self._random(NONCE_BYTES)
         bound = _bound(self.publisher, self.type, self.number)
         return number + nonce + ChaCha20Poly1305(self._seal_key).encrypt(nonce, encode_value(fields), bound)
 

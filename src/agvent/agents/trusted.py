@@ -33,7 +33,7 @@ class TrustedSandbox:
         for visit in batch.visits:
             signatures = visit.program.signatures
             calls = [(call.name, None if signatures[call.name].opaque else call.args) for _, call in visit.calls]
-            values, faults = self._load(visit.program)["_run"]([(visit.state, calls)])
+            values, faults = self._load(visit.program)["_agvent_run"]([(visit.state, calls)])
             for number, (place, _) in enumerate(visit.calls):
                 batch.answer(visit, place, values[number], faults.get(number, ""))
         return batch.answers()
@@ -46,7 +46,7 @@ class TrustedSandbox:
         if not program.arrives:
             return Arrived()
         try:
-            told, answered = self._load(program)["_arrive"](state, arrival.subscriber, arrival.context)
+            told, answered = self._load(program)["_agvent_arrive"](state, arrival.subscriber, arrival.context)
         except Exception as error:  # noqa: BLE001  a program may raise anything, and that is its fault
             return Arrived(fault=type(error).__name__)
         fault = said((*told, *answered))

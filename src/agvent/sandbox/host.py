@@ -69,6 +69,7 @@ class SandboxHost:
 
     def admit(self, signed: SignedProgram) -> Program:
         """Takes code if its principal may bring it and it loads in a worker; an AdmissionError says why not."""
+        known = signed.program.hash in self.programs
         program = self.programs.admit(signed)
         allowance = self._allowance(signed.principal)
         faults: list[str] = []
@@ -82,7 +83,8 @@ class SandboxHost:
 
         self._lanes.submit(signed.principal, load).result()
         if faults:
-            self.programs.forget(program.hash)
+            if not known:
+                self.programs.forget(program.hash)
             raise AdmissionError(f"{program.type} does not load: {faults[0]}")
         return program
 
@@ -150,8 +152,12 @@ class SandboxHost:
                     values, faults = session.run(_tasks(fresh))
                 for number, (one, value) in enumerate(zip(fresh, values, strict=True)):
                     self._answer(batch, one, value, faults.get(number, ""))
-        except Breach:
-            self._alone(batch, principal, program, fresh)
+        except Breach as breach:
+            if breach.blameless:
+                for one in fresh:
+                    batch.fault(one.visit.number, one.place, breach.fault)
+            else:
+                self._alone(batch, principal, program, fresh)
         for one, first in same:
             answered = batch.answered(first.visit.number, first.place)
             batch.answer(one.visit, one.place, answered.value, answered.fault)
@@ -191,7 +197,8 @@ class SandboxHost:
                     self._answer(batch, one, value, faults.get(0, ""))
                 except Breach as breach:
                     batch.fault(one.visit.number, one.place, breach.fault)
-                    self._quarantine.fault(principal, program, breach.fault, now_us())
+                    if not breach.blameless:
+                        self._quarantine.fault(principal, program, breach.fault, now_us())
         if time.monotonic() > end:
             self._quarantine.fault(principal, program, OUT_OF_TIME, now_us())
 
@@ -203,7 +210,7 @@ class SandboxHost:
             with self.workers.session(principal, program, allowance, allowance.arrival_seconds_max) as session:
                 told, answered = session.arrive(state, arrival.subscriber, arrival.context)
         except Breach as breach:
-            if breach.spoiled:
+            if breach.spoiled and not breach.blameless:
                 self._quarantine.fault(principal, program, breach.fault, now_us())
             return Arrived(fault=breach.fault)
         fault = said((*told, *answered))

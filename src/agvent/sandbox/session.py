@@ -43,11 +43,12 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Breach(Exception):
-    """A limit, a crash or a lie. `spoiled`: the session cannot be used again. Never leaves this room."""
+    """A limit, a crash or a lie. `spoiled`: the session cannot be used again; `blameless`: it never began, because
+    there was no worker. Never leaves this room."""
 
-    def __init__(self, fault: str, *, spoiled: bool) -> None:
+    def __init__(self, fault: str, *, spoiled: bool, blameless: bool = False) -> None:
         super().__init__(fault)
-        self.fault, self.spoiled = fault, spoiled
+        self.fault, self.spoiled, self.blameless = fault, spoiled, blameless
 
 
 class Session:
@@ -59,7 +60,10 @@ class Session:
         self._session = pool.checkout(
             script_name=f"{program.type}.py", limits=_limits(allowance, seconds), os_policy=STILL
         )
-        self._session.__enter__()
+        try:
+            self._session.__enter__()
+        except (OSError, RuntimeError, monty.MontyError) as error:
+            raise Breach(f"no worker: {type(error).__name__}", spoiled=True, blameless=True) from None
         try:
             self._feed(program.text)
         except Breach:
@@ -69,7 +73,7 @@ class Session:
     def run(self, tasks: list[tuple[dict[str, Any], list[tuple[str, Any]]]]) -> tuple[list[Any], dict[int, str]]:
         """What the driver of the program says to these tasks: a value for each call, and which of them raised what."""
         self.batches += 1
-        given = self._feed("_run(tasks)", {"tasks": tasks})
+        given = self._feed("_agvent_run(tasks)", {"tasks": tasks})
         asked = sum(len(calls) for _, calls in tasks)
         if not (isinstance(given, tuple) and len(given) == 2 and _are_answers(*given, asked)):
             raise Breach("the program gave no answers", spoiled=True)
@@ -78,7 +82,7 @@ class Session:
     def arrive(self, state: dict[str, Any], name: str, context: dict[str, Any]) -> tuple[list[Any], list[Any]]:
         """What an agvent says on its arrival."""
         self.batches += 1
-        given = self._feed("_arrive(state, name, context)", {"state": state, "name": name, "context": context})
+        given = self._feed("_agvent_arrive(state, name, context)", {"state": state, "name": name, "context": context})
         if not (isinstance(given, tuple) and len(given) == 2 and all(isinstance(one, list) for one in given)):
             raise Breach("the program gave no answers", spoiled=True)
         return given

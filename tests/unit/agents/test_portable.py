@@ -306,3 +306,26 @@ def test_a_program_says_which_fields_it_reads() -> None:
 
     assert program_of(Careful).reads == ("_references", "list_price", "margin", "published", "title")
     assert set(program_of(Careless).reads) == Book.__agvent_fields__.keys() - {"contract"}
+
+
+def test_ancestors_of_one_name_are_told_apart() -> None:
+    """Each super() finds its own, though both are called Item."""
+
+    def first() -> type[Agvent]:
+        class Item(Agvent):
+            def path(self) -> str:
+                return "first"
+
+        return Item
+
+    class Item(first()):  # type: ignore[misc]
+        def path(self) -> str:
+            return "second " + super().path()  # type: ignore[no-any-return]
+
+    class Last(Item):
+        def path(self) -> str:
+            return "last " + super().path()
+
+    scope: dict[str, type] = {}
+    exec(program_of(Last).source, scope)
+    assert scope["Last"]().path() == Last().path() == "last second first"

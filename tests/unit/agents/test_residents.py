@@ -93,7 +93,7 @@ def test_what_is_hidden_is_not_at_the_subscriber() -> None:
     """Neither its value nor a way to it."""
     book = received()
     for name in ("_references", "contract", "arrive"):
-        with pytest.raises(AttributeError, match=f"Book has no attribute or behaviour '{name}'"):
+        with pytest.raises(AttributeError, match=f"the agvent has no attribute or behaviour '{name}'"):
             getattr(book, name)
     with pytest.raises(BehaviourError, match=r"Book.margin: margin is opaque: filters compare it, nobody reads it"):
         asyncio.run(call_of(book.margin))

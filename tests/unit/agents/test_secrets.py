@@ -81,7 +81,7 @@ def test_hidden_fields_open_only_as_they_were_hidden(altered: Callable[[bytes], 
         keys.reveal(altered(hidden), bound)
 
 
-def test_no_nonce_is_used_twice_with_one_key(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_key_pair_serves_so_many_agvents(monkeypatch: pytest.MonkeyPatch) -> None:
     """After HIDES_PER_KEY_MAX agvents the key pair is another."""
     monkeypatch.setattr(limits, "HIDES_PER_KEY_MAX", 3)
     keys, random = HostKeys([key("hosts")]), seeded("house")
