@@ -14,9 +14,11 @@ import json
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from statistics import median
 from typing import Any, Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -42,6 +44,7 @@ from process_tree import cpu_seconds
 
 BATCH: Final = 512
 """Agvents that a host is given at once; a broker gives what came since its last step."""
+PARTS: Final = 5
 TARGET: Final = 50_000
 CITIES: Final = ("Istanbul", "Ankara", "Oslo", "Rome", "Lima", "Kyoto", "Turin", "Basel", "Delhi")
 
@@ -81,7 +84,7 @@ def calls(count: int) -> tuple[Call, ...]:
     return (Call("references_contain", ("Alonso, E.",)), *prices)[:count]
 
 
-def through_host(host: Sandbox, events: list[bytes], asked: tuple[Call, ...]) -> int:
+def through_host(host: Sandbox, asked: tuple[Call, ...], events: list[bytes]) -> int:
     """Runs the calls on every event; how many had an answer."""
     answered = 0
     for first in range(0, len(events), BATCH):
@@ -110,7 +113,9 @@ class Network:
         while True:
             self.now += 1_000
             effects: list[Effect] = self.broker.step(inputs, self.now)
-            inputs = [Synced(effect.number) for effect in effects if isinstance(effect, Append)][-1:]
+            inputs = []
+            if appends := [effect.number for effect in effects if isinstance(effect, Append)]:
+                inputs.append(Synced(appends[-1]))
             for effect in effects:
                 if isinstance(effect, Send) and isinstance(effect.message, Deliver):
                     inputs.append(Came("shop", Received(effect.message.number, 0)))
@@ -121,22 +126,31 @@ class Network:
             if not inputs:
                 return
 
-    def publish(self, events: list[bytes]) -> None:
+    def publish(self, events: list[bytes]) -> int:
+        """Publishes them; how many answers that took."""
+        before = self.answered
         for first in range(0, len(events), BATCH):
             inputs: list[Input] = []
             for event in events[first : first + BATCH]:
                 self.published += 1
                 inputs.append(Came("house", Publish(Publication("house", self.published, event))))
             self.step(inputs)
+        return self.answered - before
 
 
-def measured(what: str, count: int, work: Any) -> dict[str, Any]:
-    """A row: wall clock, and the CPU time of this process and all it started."""
-    cpu, start = cpu_seconds(os.getpid()), time.perf_counter()
-    done = work()
-    wall, cpu = time.perf_counter() - start, cpu_seconds(os.getpid()) - cpu
-    assert done == count, f"{what}: {done} of {count}"
-    return {"what": what, "count": count, "per_s": round(count / wall), "cpu_us": round(cpu / count * 1e6, 1)}
+def measured(what: str, events: list[bytes], calls: int, work: Callable[[list[bytes]], int]) -> dict[str, Any]:
+    """A row: the median of five parts of the events by wall clock, and the CPU time of this process and all it
+    started. `work` says how many calls had an answer."""
+    part = len(events) // PARTS
+    rates = []
+    cpu = cpu_seconds(os.getpid())
+    for first in range(0, part * PARTS, part):
+        start = time.perf_counter()
+        done = work(events[first : first + part])
+        rates.append(done / (time.perf_counter() - start))
+        assert done == part * calls, f"{what}: {done} of {part * calls}"
+    cpu = (cpu_seconds(os.getpid()) - cpu) / (part * PARTS * calls)
+    return {"what": what, "agvents": len(events), "per_s": round(median(rates)), "cpu_us": round(cpu * 1e6, 1)}
 
 
 @contextmanager
@@ -161,25 +175,16 @@ def measure(count: int) -> list[dict[str, Any]]:
     programs.trust(program_of(Book))
     for asked in (calls(2), calls(10)):
         with SandboxHost(programs, keys, workers=1) as host:
-            through_host(host, warm, asked)
-            row = measured(
-                f"host alone, {len(asked)} calls an agvent",
-                count * len(asked),
-                lambda host=host, asked=asked: through_host(host, events, asked),  # type: ignore[misc]
-            )
-            rows.append(row)
+            through_host(host, asked, warm)
+            what = f"host alone, {len(asked)} calls an agvent"
+            rows.append(measured(what, events, len(asked), partial(through_host, host, asked)))
     filters = [f"pages > 200 AND wholesale_price(1000, '{city}') < 20000" for city in CITIES]
     for amount in (2, 9):
         with host_process(key, house) as process:
             network = Network(filters[:amount], process)
             network.publish(warm)
-            network.answered = 0
-
-            def work(network: Network = network) -> int:
-                network.publish(events)
-                return network.answered
-
-            rows.append(measured(f"broker and host process, {amount} calls an agvent", count * amount, work))
+            what = f"broker and host process, {amount} calls an agvent"
+            rows.append(measured(what, events, amount, network.publish))
     return rows
 
 

@@ -27,7 +27,7 @@ from tests.sandboxes import KEYS, booked, faults, trusted
 HOUSE = Ed25519PrivateKey.from_private_bytes(b"h" * 32)
 EVE = Ed25519PrivateKey.from_private_bytes(b"e" * 32)
 GRANTS = {name: frozenset({key.public_key().public_bytes_raw()}) for name, key in (("house", HOUSE), ("eve", EVE))}
-SMALL = Allowance(call_seconds_max=0.1, batch_seconds_max=1.0)
+SMALL = Allowance(call_seconds_max=0.05, batch_seconds_max=1.0)
 CALLS = (
     Call("references_contain", ("Alonso, E.",)),
     Call("wholesale_price", (1000, "Istanbul")),

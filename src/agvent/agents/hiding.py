@@ -26,6 +26,7 @@ ID_BYTES = 8
 HEAD_BYTES = ID_BYTES + KEY_BYTES + NONCE_BYTES
 
 
+@lru_cache(limits.HIDING_KEYS_KEPT_MAX)
 def bound_to(publisher: str, type: str, program: str) -> bytes:
     """What hidden fields belong to: with another publisher, type or program they do not open."""
     return msgspec.msgpack.encode([publisher, type, program])

@@ -95,7 +95,8 @@ class Opened:
     ) -> None:
         self.tasks, self.inside = tasks, inside
         self.visits: list[Visit] = []
-        self._answers: list[list[Answered | None]] = [[None] * len(task.calls) for task in tasks]
+        self._answers: list[list[Any]] = [[None] * len(task.calls) for task in tasks]
+        self._open = sum(len(task.calls) for task in tasks)
         for number, task in enumerate(tasks):
             try:
                 program, state = opened(task.principal, task.event, programs, keys)
@@ -120,6 +121,7 @@ class Opened:
 
     def fault(self, number: int, place: int, fault: str) -> None:
         self._answers[number][place] = Answered(self.tasks[number].calls[place], None, fault)
+        self._open -= 1
 
     def answer(self, visit: Visit, place: int, value: Any, fault: str) -> Answered:
         """Judges what a program gave for a call. A tuple is the list that an event has for it."""
@@ -128,18 +130,18 @@ class Opened:
         fault = fault[: limits.FAULT_CHARS_MAX] or misjudged(value, visit.program.signatures[call.name])
         answer = Answered(call, None if fault else value, fault)
         self._answers[visit.number][place] = answer
+        self._open -= 1
         return answer
 
     def answered(self, number: int, place: int) -> Answered:
         """The answer that a call has by now."""
-        answer = self._answers[number][place]
-        assert answer is not None
+        answer: Answered = self._answers[number][place]
         return answer
 
     def answers(self) -> list[tuple[Answered, ...]]:
         """Every answer; each call has one."""
-        assert all(None not in answers for answers in self._answers)
-        return [tuple(one for one in answers if one is not None) for answers in self._answers]
+        assert self._open == 0
+        return [tuple(answers) for answers in self._answers]
 
 
 def opened(principal: str, event: bytes, programs: Programs, keys: HostKeys | None) -> tuple[Program, dict[str, Value]]:

@@ -27,7 +27,7 @@ from tests.sandboxes import KEYS, booked, faults, trusted
 
 EVE = Ed25519PrivateKey.from_private_bytes(b"e" * 32)
 GRANTS = {"eve": frozenset({EVE.public_key().public_bytes_raw()})}
-SMALL = Allowance(call_seconds_max=0.1, batch_seconds_max=0.6, arrival_seconds_max=0.1)
+SMALL = Allowance(call_seconds_max=0.05, batch_seconds_max=1.0, arrival_seconds_max=0.1)
 
 COUNTS = """\
 count = 0
