@@ -165,8 +165,8 @@ PROGRAMS_MAX: Final = 4_096
 """Programs that a host keeps: a gigabyte if each were of the largest size."""
 
 CALL_SECONDS_MAX: Final = 0.25
-"""Time of one call of a behaviour, by the clock: ten thousand times what an ordinary one takes, so that a machine that is
-short of cores does not make it a fault."""
+"""Time of one call of a behaviour, by the clock: ten thousand times what an ordinary one takes, so that want of a core
+does not make it a fault."""
 
 BATCH_SECONDS_MAX: Final = 1.0
 """Time of a batch of calls: one that loops holds the others of its publisher for so long before they run alone."""
