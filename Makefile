@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format fuzz sim bench-match bench-spark clean clean-kernels
+.PHONY: help demo test lint format fuzz sim bench-match bench-spark bench-agvents clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ bench-match: .venv/runtime.stamp  ## the table of docs/performance.md
 bench-spark: .venv/runtime.stamp  ## the table of Spark in docs/performance.md, and a hundred million events
 	$(BIN)/python benchmarks/spark_match.py --table
 	$(BIN)/python benchmarks/spark_scale.py --page
+
+bench-agvents: .venv/runtime.stamp  ## behaviour calls per second of a sandbox worker, alone and through a broker
+	$(BIN)/python benchmarks/agvents.py --page
 
 clean-kernels:  ## forget compiled kernels, after a change to one that other files call
 	find src benchmarks -name '*.nb[ci]' -delete

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from agvent.agents.agvent import Agvent, Opaque
     from agvent.errors import (
         AgventError,
         CallerError,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from agvent.store.index_file import load_index, save_index
 else:
     _HOMES = {
+        "Agvent": "agvent.agents.agvent",
         "AgventError": "agvent.errors",
         "CallerError": "agvent.errors",
         "EnvironmentFault": "agvent.errors",
@@ -42,6 +44,7 @@ else:
         "FilterError": "agvent.errors",
         "IndexFileError": "agvent.errors",
         "Matches": "agvent.matching.matches",
+        "Opaque": "agvent.agents.agvent",
         "Subscription": "agvent.filters.subscription",
         "SubscriptionError": "agvent.errors",
         "Subscriptions": "agvent.matching.subscriptions",
@@ -69,6 +72,7 @@ else:
 
 
 __all__ = [
+    "Agvent",
     "AgventError",
     "CallerError",
     "EnvironmentFault",
@@ -79,6 +83,7 @@ __all__ = [
     "FilterError",
     "IndexFileError",
     "Matches",
+    "Opaque",
     "Subscription",
     "SubscriptionError",
     "Subscriptions",

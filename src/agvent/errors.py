@@ -6,11 +6,16 @@ AgventError
 │   ├── EventError         an event that is not an event: the value and the path to it
 │   ├── SubscriptionError  an id that is taken, unknown or malformed
 │   ├── TranslationError   a tree that the asked language cannot express
+│   ├── ProgramError       a class that cannot become an agvent: the line, and what to write instead
 │   └── LogError           rows that do not fit the event log, or a log that cannot be opened as asked
 └── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
     ├── IndexFileError     a saved index that cannot be used
     ├── LogFileError       a file of an event log that is missing, torn or altered
     ├── SparkFault         Spark or its Java that is missing, does not start, or failed at a job
+    ├── SandboxFault       a sandbox host or its workers that do not start or do not answer
+    ├── AdmissionError     code or an agvent that is not let in: hash, signature, grant, quarantine
+    ├── BehaviourError     a behaviour that a subscriber called and that gave no answer
+    ├── SecretError        hidden or sealed bytes that this key does not open
     └── WireError          bytes from a peer that are no frame, message or event
 
 Our own bugs are assertions and are never caught.
@@ -65,6 +70,18 @@ class TranslationError(CallerError):
     """A tree that the asked language has no words for."""
 
 
+class ProgramError(CallerError):
+    """A class that cannot become an agvent; `line` is where in its file, 0 if the class as a whole is meant."""
+
+    def __init__(self, message: str, *, line: int = 0, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.line = line
+
+    def __str__(self) -> str:
+        where = f"line {self.line}: {self.message}" if self.line else self.message
+        return f"{where}\nhint: {self.hint}" if self.hint else where
+
+
 class LogError(CallerError):
     """Rows that do not fit a table of the event log, or a log that cannot be opened as asked."""
 
@@ -83,6 +100,22 @@ class LogFileError(EnvironmentFault):
 
 class SparkFault(EnvironmentFault):
     """Spark, or the Java it runs on, is missing, does not start, or gave a job up."""
+
+
+class SandboxFault(EnvironmentFault):
+    """A sandbox host, or the workers it drives, that does not start or does not answer."""
+
+
+class AdmissionError(EnvironmentFault):
+    """Code or an agvent that is not let in: the hash, the signature, the grant or a quarantine says why."""
+
+
+class BehaviourError(EnvironmentFault):
+    """A behaviour that a subscriber called and that gave no answer; the message is its fault."""
+
+
+class SecretError(EnvironmentFault):
+    """Hidden or sealed bytes that were not made for this key, or were altered."""
 
 
 class WireError(EnvironmentFault):

@@ -157,8 +157,22 @@ class EventId(NamedTuple):
     sequence: int
 
 
+class Cargo(msgspec.Struct, frozen=True, gc=False):
+    """What makes an event an agvent: the hash of its program, and its hidden and sealed fields, both encrypted.
+
+    `opaque` are the names of its opaque attributes, whose values are among the hidden ones. Nothing here is an
+    attribute: no filter, index or table reads it.
+    """
+
+    program: str
+    hidden: bytes = b""
+    sealed: bytes = b""
+    opaque: tuple[str, ...] = ()
+
+
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. `ancestors` are the supertypes of `type`: a subscription to any of them receives it."""
+    """One event. `ancestors` are the supertypes of `type`: a subscription to any of them receives it. An agvent has
+    `cargo`."""
 
     attributes: Mapping[str, Any] = {}
     type: str | None = None
@@ -168,6 +182,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     time: datetime | None = None
     xml: str | None = None
     id: EventId | None = None
+    cargo: Cargo | None = None
 
     def __post_init__(self) -> None:
         for name, value in self.attributes.items():

@@ -157,3 +157,74 @@ SEGMENT_ROWS_MAX: Final = 1_048_576
 
 COVER_PROOFS_MAX: Final = 200_000
 """Pairs of filters that an analysis tries to prove equal: it ends, whatever the log."""
+
+PROGRAM_BYTES_MAX: Final = 256 << 10
+"""The text of a program: some 6,000 lines, loaded in under 0.1 s."""
+
+PROGRAMS_MAX: Final = 4_096
+"""Programs that a host keeps: a gigabyte if each were of the largest size."""
+
+CALL_SECONDS_MAX: Final = 0.25
+"""Time of one call of a behaviour, by the clock: ten thousand times what an ordinary one takes, so that want of a core
+does not make it a fault."""
+
+BATCH_SECONDS_MAX: Final = 1.0
+"""Time of a batch of calls: one that loops holds the others of its publisher for so long before they run alone."""
+
+ARRIVAL_SECONDS_MAX: Final = 1.0
+"""Time of an arrival, which happens once for each subscriber."""
+
+WORKER_GRACE_SECONDS: Final = 0.25
+"""How long after its time a worker that does not stop by itself is killed."""
+
+WORKER_SILENCE_SECONDS_MAX: Final = 5.0
+"""Time after which a worker that does not answer is killed, whatever its program's limits say."""
+
+WORKER_START_SECONDS_MAX: Final = 30.0
+"""How long a turn waits for a worker, on a machine that is short of everything."""
+
+SANDBOX_BYTES_MAX: Final = 32 << 20
+"""Memory of a session, its program and the batch in it: a worker for each core stays below what a broker needs."""
+
+SANDBOX_DEPTH_MAX: Final = 200
+"""Calls inside calls, as deep as a walk over EVENT_DEPTH_MAX levels needs, six times."""
+
+ANSWER_BYTES_MAX: Final = 64 << 10
+"""An answer of a behaviour, and all that an agvent says on its arrival: it travels with every copy of the event."""
+
+PRINTED_BYTES_MAX: Final = 4 << 10
+"""What a program may print in a batch. Nobody reads it."""
+
+FAULT_CHARS_MAX: Final = 200
+"""The text of a fault, which travels with the event."""
+
+BATCH_CALLS_MAX: Final = 512
+"""Calls that go to a worker at once: more are no faster, and all wait for the slowest."""
+
+SESSION_BATCHES_MAX: Final = 5_000
+"""Batches after which a session ends and another begins: what a program leaves in memory goes with it."""
+
+ANSWERS_KEPT_MAX: Final = 65_536
+"""Answers that a host keeps to give again, some 500 bytes each."""
+
+FAULTS_MAX: Final = 3
+"""Limits or crashes of a program, each at least a call's time of a worker, that lead to quarantine."""
+
+QUARANTINE_US: Final = 60_000_000
+QUARANTINE_MAX_US: Final = 3_600_000_000
+"""The first and the longest quarantine; twice as long each time."""
+
+HIDES_PER_KEY_MAX: Final = 65_536
+"""Agvents that a publisher hides with one key pair: a thousandth of the cost of a pair for each."""
+
+HIDING_KEYS_KEPT_MAX: Final = 4_096
+"""Ciphers that a host keeps, one for each publisher's key pair in use."""
+
+HOST_REQUESTS_MAX: Final = 32
+"""Requests that a sandbox host works on at once: most wait for their principal's turn."""
+
+RESIDENTS_MAX: Final = 1_024
+"""Agvents that a host keeps for one subscriber; the oldest goes. A person looks at fewer."""
+
+RESIDENCE_US: Final = 3_600_000_000
+"""How long a host keeps an agvent that has no expiry and that its subscriber does not dispose of."""

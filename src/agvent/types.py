@@ -1,7 +1,8 @@
 """AgventType: what events of a type have, as data. An advertisement says that somebody publishes it.
 
 A type's version is the hash of its schema: names and kinds of attributes, behaviours and parameters, and the ancestry.
-Descriptions are not part of it, so that a mended text is no new version. Versions live side by side.
+Descriptions and the program are not part of it, so that a mended text, or mended code, is no new version. Versions live
+side by side.
 """
 
 from __future__ import annotations
@@ -30,30 +31,34 @@ class Parameter(msgspec.Struct, frozen=True):
 
 
 class AdvertisedAttribute(msgspec.Struct, frozen=True):
-    """One filterable attribute."""
+    """One filterable attribute. `length` is that of a list that always has so many elements, else 0."""
 
     name: str
     kind: str
     description: str = ""
+    length: int = 0
+    optional: bool = False
 
 
 class AdvertisedBehaviour(msgspec.Struct, frozen=True):
-    """One filterable behaviour."""
+    """One filterable behaviour. An opaque one is an attribute that filters compare and nobody reads."""
 
     name: str
     returns: str
     parameters: tuple[Parameter, ...] = ()
     description: str = ""
+    opaque: bool = False
 
 
 class AgventType(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """A type of events; `ancestors` are its supertypes, nearest first."""
+    """A type of events; `ancestors` are its supertypes, nearest first, `program` the hash of its code, if any."""
 
     name: str
     attributes: tuple[AdvertisedAttribute, ...] = ()
     behaviours: tuple[AdvertisedBehaviour, ...] = ()
     ancestors: tuple[str, ...] = ()
     description: str = ""
+    program: str = ""
 
     def __post_init__(self) -> None:
         for names in ((self.name,), self._members(), *(_names(b.parameters) for b in self.behaviours)):
@@ -75,7 +80,7 @@ class AgventType(msgspec.Struct, frozen=True, kw_only=True, dict=True):
         True
         """
         facts = [
-            sorted([attribute.name, attribute.kind] for attribute in self.attributes),
+            sorted(_facts(attribute) for attribute in self.attributes),
             sorted([b.name, b.returns, [[p.name, p.kind] for p in b.parameters]] for b in self.behaviours),
             self.ancestors,
         ]
@@ -95,6 +100,13 @@ class Advertisement(msgspec.Struct, frozen=True, kw_only=True):
 def unadvertised(name: str | None) -> AgventType:
     """What is known of a type that nobody advertised, and of events without a type: nothing."""
     return AgventType(name=name or "untyped")
+
+
+def _facts(attribute: AdvertisedAttribute) -> list[str | int]:
+    """What the version says of an attribute. Whether it is optional is advice for people: a filter sees null either
+    way."""
+    length = [attribute.length] if attribute.length else []
+    return [attribute.name, attribute.kind, *length]
 
 
 def _names(

@@ -40,7 +40,7 @@ from agvent.store.heads import Head, Segment, checksum, decode_head, encode_head
 from agvent.store.index_file import ALIGNMENT, MAGIC, PREFIX, VERSION, load_index, save_index
 from agvent.store.values import decode_values, encode_values
 from tests.columns import dictionary, everything, row_of
-from tests.fuzz import corpus, wire
+from tests.fuzz import agvents, corpus, wire
 from tests.fuzz.documents import (
     DOCUMENTS,
     check_document,
@@ -359,6 +359,10 @@ TARGETS: Final[Mapping[str, Target]] = {
     "messages": Target(Mutations(wire.GOOD_MESSAGES).draw, wire.check_message, share=12),
     "events": Target(Mutations(wire.GOOD_EVENTS).draw, wire.check_event, share=8),
     "frames": Target(Mutations(wire.GOOD_FRAMES).draw, wire.check_frame, share=12),
+    "agvents": Target(Mutations(agvents.GOOD_AGVENTS).draw, agvents.check_agvent, share=8),
+    "code": Target(Mutations(agvents.GOOD_CODE).draw, agvents.check_code, share=4),
+    "sealed": Target(Mutations(agvents.GOOD_SEALED).draw, agvents.check_sealed, share=4),
+    "seal_grants": Target(Mutations(agvents.GOOD_GRANTS).draw, agvents.check_grant, share=4),
     "log_values": Target(Mutations(corpus.VALUES).draw, check_values, share=4),
     "log_head": Target(draw_head, check_head, share=4),
 }

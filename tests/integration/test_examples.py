@@ -11,6 +11,35 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 PRINTED = {
+    "bookshop.py": """\
+Book: A new book from a publishing house.
+  author                                          str            Who wrote it
+  name                                            str            Its title
+  pages                                           int            Number of printed pages
+  dimensions                                      float[3]       Height, width and depth in mm
+  publisher                                       str            The house
+  published                                       timestamp      Day of publication
+  isbn                                            int            Number of the edition
+  list_price                                      float          Dollars
+  margin()                                        float, opaque  Share of the price that stays with the house
+  references_contain(author: str)                 bool           Does the book cite this author?
+      author                                                     Surname, initials
+  contents_contain(topic: str)                    bool           Is there a chapter about this?
+  wholesale_price(amount: int, destination: str)  float          Dollars for an order, delivered.
+      destination                                                A city
+
+Intelligent Agent Software Engineering: istanbul
+Machine Learning: investor
+Agents and Events: markets
+
+the shop is told {'offer': 200, 'dollars': 15200.0}
+the house is told {'offered_to': 'istanbul', 'copies': 200}
+5,000 copies to Ankara: 224,500 dollars
+
+the event names the references: False
+the partner reads {'contract': '12 % to the author'}
+the stranger reads nothing: no grant for seal key 1 of house's Book
+""",
     "stock_alerts.py": """\
 IBM ['ada: IBM is cheap']
 MSFT ['ben: any large trade', 'cy: tech moves']

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.sim.behaviours import agvent
 from tests.sim.watched import SECOND, Watched
 
 
@@ -94,6 +95,6 @@ def test_a_subscription_calls_behaviours_once_at_the_entry() -> None:
     world.ask("s", "subscribe", Subscription(id="broken", filter="fails() OR price = 1"))
     world.wait(1)
     for price in (7, 1, 3):
-        world.ask("p", "publish", Event(attributes={"price": price}))
+        world.ask("p", "publish", agvent(Event(attributes={"price": price})))
     world.wait(1)
     assert world.delivered("s") == [(1, ("dear", "nested")), (2, ("broken",))]

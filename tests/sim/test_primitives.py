@@ -8,6 +8,7 @@ import pytest
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.sim.behaviours import agvent
 from agvent.types import AgventType
 from agvent.wire.messages import Advertised, Advertisements, AnyMessage, Done, Gap, Refused, Subscribed, TypeGone
 from tests.sim.watched import SECOND, Watched
@@ -99,7 +100,7 @@ def test_the_five_styles_take_the_same_path(
     world.ask("ada", "subscribe", Subscription(id="s", **wanted))
     world.ask("ben", "subscribe", Subscription(id="s", **wanted_not))
     world.wait(1)
-    world.ask("p", "publish", Event(**event))
+    world.ask("p", "publish", agvent(Event(**event)))
     world.wait(1)
     assert (world.delivered("ada"), world.delivered("ben")) == ([(1, ("s",))], [])
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from agvent.agents.answers import Answers
 from agvent.broker.arrivals import Chain, chain_of
-from agvent.broker.behaviours import Answers
 from agvent.broker.homes import admits, parsed_to
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Arrived
@@ -65,7 +65,7 @@ class Arriving:
             found = [version for version in homes.current.values() if version.opened <= target.position]
         else:
             event = event or decode_event(publication.event)
-            found = homes.match(event, target.position, Answers(entered.answers))
+            found = homes.match(event, target.position, Answers(entered.answers, event.cargo))
         to = parsed_to(publication.to)
         by_client: dict[str, list[tuple[str, int]]] = {}
         for version in found:

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from agvent.agents.answers import Answers
 from agvent.broker.arriving import Arriving
-from agvent.broker.behaviours import Answers
 from agvent.broker.custody import key_of
 from agvent.broker.dispatch import Dispatch
 from agvent.broker.interface import Ran, Run
@@ -30,6 +30,7 @@ class Entering(msgspec.Struct):
     event: Event
     then: Callable[[], None]
     answers: tuple[Answered, ...] = ()
+    run: int = 0  # the number of the Run that it waits for, 0 if of none
 
 
 class Entrance:
@@ -38,36 +39,48 @@ class Entrance:
     def __init__(self, tables: Tables, dispatch: Dispatch, arriving: Arriving, out: Outbox) -> None:
         self.tables, self.dispatch, self.arriving, self.out = tables, dispatch, arriving, out
         self._entering: dict[tuple[str, bool], deque[Entering]] = {}  # publisher, fast -> events not yet accepted
-        self._running: dict[int, deque[Entering]] = {}  # the number of a Run -> the queue whose first event it is for
+        self._running: dict[int, tuple[deque[Entering], Entering]] = {}  # the number of a Run -> what it is for
         self._runs = 0
 
     def accept(self, publication: Publication, event: Event, now: int, then: Callable[[], None]) -> None:
         """Takes an event in, and calls `then` when it is. One whose behaviours must be asked waits for their answers,
-        and its publisher's next ones wait behind it."""
+        and its publisher's next ones wait behind it; theirs are asked meanwhile."""
         entering = Entering(publication, event, then)
         queue = self._entering.setdefault((publication.publisher, publication.fast), deque())
         queue.append(entering)
-        if len(queue) == 1:
+        self._advance(queue, entering, now)
+
+    def _advance(self, queue: deque[Entering], entering: Entering, now: int) -> None:
+        if entering is queue[0]:
             self._enter(queue, now)
+        else:
+            self._matched(queue, entering)
 
     def _enter(self, queue: deque[Entering], now: int) -> None:
-        while queue:
+        while queue and not queue[0].run:
             entering = queue[0]
             if self._is_accepted(entering.publication):  # said again while it waited for its answers
                 queue.popleft().then()
                 continue
-            answers = Answers(entering.answers)
-            homes = self._homes(entering.event, answers)
-            local = self.tables.homes.match(entering.event, self.tables.homes.position, answers)
-            if answers.missing:
-                self._runs += 1
-                self._running[self._runs] = queue
-                calls = tuple(answers.missing.values())
-                self.out.effect(Run(self._runs, entering.publication.event, calls))
-                return
-            queue.popleft()
-            self._accept(entering, homes, bool(local), now)
-            entering.then()
+            homes, is_local = self._matched(queue, entering)
+            if not entering.run:
+                queue.popleft()
+                self._accept(entering, homes, is_local, now)
+                entering.then()
+
+    def _matched(self, queue: deque[Entering], entering: Entering) -> tuple[list[str], bool]:
+        """The other homes that want an event, and whether this one does: as far as the answers that it has go. If some
+        are missing they are asked, and the event waits."""
+        answers = Answers(entering.answers, entering.event.cargo)
+        homes = self._homes(entering.event, answers)
+        local = self.tables.homes.match(entering.event, self.tables.homes.position, answers)
+        if answers.missing:
+            self._runs += 1
+            entering.run = self._runs
+            self._running[self._runs] = queue, entering
+            publication, calls = entering.publication, tuple(answers.missing.values())
+            self.out.effect(Run(self._runs, publication.publisher, publication.event, calls))
+        return homes, bool(local)
 
     def _homes(self, event: Event, answers: Answers) -> list[str]:
         """The homes that want an event, and those that may: a home's subscriptions to a type come when it answers the
@@ -84,10 +97,11 @@ class Entrance:
 
     def ran(self, ran: Ran, now: int) -> None:
         """The answers to an event's calls: it is matched again. An answer may lead to another question."""
-        queue = self._running.pop(ran.number, None)
-        if queue:
-            queue[0].answers += ran.answers
-            self._enter(queue, now)
+        if ran.number in self._running:
+            queue, entering = self._running.pop(ran.number)
+            entering.answers += ran.answers
+            entering.run = 0
+            self._advance(queue, entering, now)
 
     def _accept(self, entering: Entering, homes: list[str], is_local: bool, now: int) -> None:
         """With this epoch, each copy with its position and predecessor."""

@@ -89,9 +89,10 @@ class Wake(msgspec.Struct, frozen=True, gc=False):
 
 
 class Run(msgspec.Struct, frozen=True, gc=False):
-    """Call these behaviours of an event, each once and within its budget, and give the answers with Ran."""
+    """Call these behaviours of a publisher's event, each once and within its budget; give the answers with Ran."""
 
     number: int
+    publisher: str
     event: bytes
     calls: tuple[Call, ...]
 

@@ -6,13 +6,16 @@ Everything faster is tested against it, so nothing here is done for speed. Condi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final
 
+from agvent import limits
 from agvent.event import TYPES, Event, Int32, Kind, Value, checked, equal, event_of, kind_of
 from agvent.filters import functions
 from agvent.filters.arithmetic import computed
 from agvent.filters.patterns import like_tokens, matches, topic_tokens, wildcard_tokens
+from agvent.filters.sql_format import format_sql
 from agvent.filters.tree import (
     And,
     Arithmetic,
@@ -36,11 +39,19 @@ from agvent.filters.tree import (
     Truth,
     Xor,
     XPath,
+    walk,
 )
 from agvent.filters.xpath_evaluate import holds
 
 Behaviours = Callable[[str, tuple[Value, ...]], Value]
-"""The agvent's behaviours: a name and arguments to a value."""
+"""The agvent's behaviours: a name and arguments to a value.
+
+One that has the attribute `opaque`, a set of names, is not asked for the values of those: a condition on one is put to
+it whole, as the text of `holds`, and only its truth comes out.
+"""
+
+HOLDS: Final = "holds"
+"""The behaviour that every agvent with opaque attributes has: the text of a condition to its truth."""
 
 EQUALITY = ("=", "<>")
 ORDERED = (Kind.NUMBER, Kind.TIME)
@@ -74,16 +85,30 @@ def _condition(node: Condition, event: Event, behaviours: Behaviours | None) -> 
             return _negated(_condition(part, event, behaviours))
         case Xor(parts):
             return _odd([_condition(part, event, behaviours) for part in parts])
-        case OfType(operand, name):
-            return _of_type(name, _found(operand, event, behaviours))
-        case Compare(op, left, right, unlike):
-            return _compared(op, _value(left, event, behaviours), _value(right, event, behaviours), unlike)
         case IsA(name):
             return name in event.lookup((TYPES,))  # type: ignore[operator]
         case XPath():
             return holds(node, event)
+        case _ if behaviours is not None and _is_opaque(node, getattr(behaviours, "opaque", None)):
+            outcome = behaviours(HOLDS, (format_sql(node),))
+            return outcome if isinstance(outcome, bool) else None
+        case OfType(operand, name):
+            return _of_type(name, _found(operand, event, behaviours))
+        case Compare(op, left, right, unlike):
+            return _compared(op, _value(left, event, behaviours), _value(right, event, behaviours), unlike)
         case _:
             return _tested(node, _value(node.operand, event, behaviours))
+
+
+def _is_opaque(node: Condition, opaque: Collection[str] | None) -> bool:
+    """Does the condition name a field that nobody outside a sandbox reads?"""
+    return opaque is not None and not called(node).isdisjoint(opaque)
+
+
+@lru_cache(limits.CONDITIONS_KEPT_MAX)
+def called(node: Condition) -> frozenset[str]:
+    """The behaviours that a condition calls. Kept, because it is asked of the same conditions for every event."""
+    return frozenset(part.name for part in walk(node) if isinstance(part, Call))
 
 
 def _tested(node: In | Like | IsNull | Truth | TextTest | TopicPattern, operand: Value) -> bool | None:

@@ -9,7 +9,7 @@ from lxml import etree
 
 from agvent import limits
 from agvent.event import Event
-from agvent.filters.tree import Condition, Node, XPath, walk
+from agvent.filters.tree import Condition, XPath, walk
 from agvent.filters.xpath import expression_of
 from agvent.filters.xpath_work import Work, steps, work_of
 from agvent.xml import Document, document
@@ -42,9 +42,13 @@ def excess(condition: XPath, event: Event) -> str | None:
 
 def excesses(condition: Condition, event: Event) -> list[str]:
     """The same for every XPath of a condition."""
-    nodes: list[Node] = [node for node in walk(condition) if isinstance(node, XPath)]
-    found = ((node, excess(node, event)) for node in nodes if isinstance(node, XPath))
+    found = ((node, excess(node, event)) for node in _xpaths(condition))
     return [f"{node.expression} {reason}" for node, reason in found if reason]
+
+
+@lru_cache(limits.CONDITIONS_KEPT_MAX)
+def _xpaths(condition: Condition) -> tuple[XPath, ...]:
+    return tuple(node for node in walk(condition) if isinstance(node, XPath))
 
 
 def _steps(work: Work, read: Document) -> int:

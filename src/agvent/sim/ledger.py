@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agvent.broker.behaviours import Answers
+from agvent.agents.answers import Answers
 from agvent.broker.records import Accepted, Closed, Heard, Opened
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
@@ -112,7 +112,7 @@ class Ledger:
     def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> None:
         publication = accepted.record.publication
         to = parse(publication.to) if publication.to else None
-        answers = Answers(accepted.record.entered.answers)
+        answers = Answers(accepted.record.entered.answers, accepted.event.cargo)
         for home, heads in accepted.homes.items():
             for known in self.versions.get((home, heads.incarnation), []):
                 if not known.opened <= heads.position or (known.closed and known.closed <= heads.position):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from agvent.agents.sandbox import Task
 from agvent.broker.broker import Broker
 from agvent.broker.interface import (
     Append,
@@ -26,7 +27,7 @@ from agvent.broker.interface import (
 )
 from agvent.broker.records import Record
 from agvent.session.session import Session
-from agvent.sim.behaviours import answered
+from agvent.sim.behaviours import sandbox
 from agvent.sim.disk import Disk
 from agvent.wire.link import Change, LinkEnd
 from agvent.wire.messages import AnyMessage
@@ -135,6 +136,7 @@ class BrokerNode(Node):
         self.left = False  # for good
         self.make = make
         self.steps = 0
+        self.sandbox = sandbox()
         self._appended: list[tuple[Record, ...]] = []  # not yet synced
         self._numbers: list[int] = []
         self._measured = 0
@@ -204,7 +206,7 @@ class BrokerNode(Node):
             elif isinstance(effect, Append):
                 self._append(effect)
             elif isinstance(effect, Run):
-                answers = tuple(answered(effect.event, call) for call in effect.calls)
+                (answers,) = self.sandbox.run([Task(effect.publisher, effect.event, effect.calls)])
                 self.later(self.world.now + RUN_US, self.do, [Ran(effect.number, answers)])
             else:
                 self.later(effect.at, self._tick)

@@ -10,20 +10,10 @@ from typing import Any, Final
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.sim.behaviours import TYPES, agvent
 from agvent.sim.plan import Workload
 from agvent.sim.world import World
-from agvent.types import AdvertisedAttribute, AgventType
 
-ATTRIBUTES: Final = (
-    AdvertisedAttribute("price", "int"),
-    AdvertisedAttribute("city", "str"),
-    AdvertisedAttribute("open", "bool"),
-)
-TYPES: Final = (
-    AgventType(name="Quote", attributes=ATTRIBUTES),
-    AgventType(name="Trade", ancestors=("Quote",), attributes=ATTRIBUTES),
-    AgventType(name="Book", attributes=ATTRIBUTES[:2]),
-)
 TOPICS: Final = ("Sports/NBA", "Sports/NHL", "News/Oslo")
 PATTERNS: Final = ("Sports/#", "+/Oslo", "#")
 
@@ -76,7 +66,7 @@ class Actors:
                 options["expires"] = self.world.now + self.random.randrange(100_000, 5_000_000)
             if self.random.random() < 0.1:
                 options["fast"] = True
-            self.world.ask(name, "publish", self._event(name), **options)
+            self.world.ask(name, "publish", agvent(self._event(name)), **options)
 
     def _event(self, name: str) -> Event:
         random = self.random

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from agvent.errors import LogFileError
 from agvent.event import Value
-from agvent.filters.evaluate import Behaviours, value
+from agvent.filters.evaluate import HOLDS, Behaviours, value
 from agvent.filters.languages import parse
 from agvent.filters.tree import Call, walk
 from agvent.store.heads import Segment
@@ -101,17 +101,30 @@ def _read(path: str, events: pa.Table) -> pa.Table:
 
 
 def _behaviours(texts: dict[str, str | None]) -> Behaviours:
-    known = {_asked(text): None if result is None else decode_value(result) for text, result in texts.items()}
-
-    def answer(name: str, args: tuple[Value, ...]) -> Value:
-        return known.get((name, repr(args)))
-
-    return answer
+    calls = {_asked(text): None if result is None else decode_value(result) for text, result in texts.items()}
+    return _Recorded({(name, repr(args)): answer for (name, args), answer in calls.items()}, _opaque(calls))
 
 
-def _asked(text: str) -> tuple[str, str]:
+class _Recorded:
+    """The answers of one event, and the names of those of its attributes that only conditions were asked about."""
+
+    def __init__(self, known: dict[tuple[str, str], Value], opaque: frozenset[str]) -> None:
+        self.known, self.opaque = known, opaque
+
+    def __call__(self, name: str, args: tuple[Value, ...]) -> Value:
+        return self.known.get((name, repr(args)))
+
+
+def _asked(text: str) -> tuple[str, tuple[Value, ...]]:
     """The name and arguments of a call as SQL writes it: `wholesale_price(1000, 'Istanbul')`."""
     call = next((node for node in walk(parse(f"{text} IS NULL")) if isinstance(node, Call)), None)
     if call is None:
         raise LogFileError(f"{text!r} in the table behaviours is no call")
-    return call.name, repr(tuple(value(arg, {}) for arg in call.args))
+    return call.name, tuple(value(arg, {}) for arg in call.args)
+
+
+def _opaque(calls: Iterable[tuple[str, tuple[Value, ...]]]) -> frozenset[str]:
+    """An opaque attribute stands as a call without arguments in a condition that was asked whole."""
+    conditions = [parse(str(args[0])) for name, args in calls if name == HOLDS and args]
+    parts = [node for condition in conditions for node in walk(condition)]
+    return frozenset(node.name for node in parts if isinstance(node, Call) and not node.args)

@@ -14,7 +14,7 @@ import msgspec
 
 from agvent import limits
 from agvent.errors import AgventError, WireError
-from agvent.event import Event, Int32
+from agvent.event import Cargo, Event, Int32
 from agvent.wire.messages import AnyMessage
 
 PREFIX: Final = struct.Struct(">II")
@@ -38,9 +38,19 @@ def extension(code: int, content: memoryview) -> Any:
     return Int32(int.from_bytes(content, "big", signed=True))
 
 
+class Visitor(msgspec.Struct, frozen=True, gc=False):
+    """An event as a sandbox reads it. Its values are not checked again: nothing of them goes back into an event."""
+
+    attributes: dict[str, Any] = {}
+    type: str | None = None
+    cargo: Cargo | None = None
+
+
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)
 _messages = msgspec.msgpack.Decoder(AnyMessage, ext_hook=extension)
 _events = msgspec.msgpack.Decoder(Event, ext_hook=extension)
+_visitors = msgspec.msgpack.Decoder(Visitor, ext_hook=extension)
+_values = msgspec.msgpack.Decoder(ext_hook=extension)
 
 
 def encode_message(message: AnyMessage) -> bytes:
@@ -61,6 +71,21 @@ def encode_event(event: Event) -> bytes:
 def decode_event(content: bytes) -> Event:
     """The event of these bytes, checked as every event is."""
     return _decoded(_events, content)  # type: ignore[no-any-return]
+
+
+def decode_visitor(content: bytes) -> Visitor:
+    """What a sandbox reads of an event."""
+    return _decoded(_visitors, content)  # type: ignore[no-any-return]
+
+
+def encode_value(value: Any) -> bytes:
+    """The bytes of an event's value."""
+    return _encoder.encode(value)
+
+
+def decode_value(content: bytes) -> Any:
+    """The value of these bytes, not yet checked to be an event's."""
+    return _decoded(_values, content)
 
 
 def _decoded(decoder: msgspec.msgpack.Decoder[Any], content: bytes) -> Any:

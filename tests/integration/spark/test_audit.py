@@ -240,6 +240,21 @@ def test_recorded_answers_decide_filters_with_behaviours(quick: SparkSession, tm
     assert verdict.durable.expected == 1
 
 
+def test_conditions_on_opaque_attributes_are_looked_up_whole(quick: SparkSession, tmp_path: Path) -> None:
+    """The log has the truth of a condition, never the value; a condition that was not asked is unknown."""
+    story = Story(
+        tmp_path / "log",
+        Subscription(id="high", filter="symbol = 'IBM' AND margin() > 0.3"),
+        Subscription(id="low", filter="symbol = 'IBM' AND margin() < 0.1"),
+    )
+    for sequence, result in ((1, "true"), (2, "false"), (3, None)):
+        story.event("p", sequence, epoch=1, symbol="IBM")
+        story.answer("p", sequence, "holds('margin() > 0.3')", result=result, fault=None if result else "KeyError")
+    verdict, rows = found(quick, story.write(), "defect", "sequence", "subscription")
+    assert rows == [("lost", 1, "high")]
+    assert verdict.durable.expected == 1
+
+
 def test_a_log_without_events_is_fine(quick: SparkSession, tmp_path: Path) -> None:
     """There is nothing to break a promise about."""
     create_log(tmp_path / "log")

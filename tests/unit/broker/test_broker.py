@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Send, Synced
+from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.wire.codec import encode_event
 from agvent.wire.messages import (
+    Answered,
     Attach,
     Attached,
+    Call,
     Deliver,
     Hello,
     Publication,
@@ -101,3 +103,19 @@ def test_a_mistake_is_refused_and_changes_nothing(message: object, reason: str) 
     [refused] = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, Refused)]
     assert refused.reason.startswith(reason)
     assert broker.out.number == before
+
+
+def test_behaviours_of_a_publishers_events_are_asked_side_by_side() -> None:
+    """Several of its events are asked at once; whatever order the answers come in, they are accepted in their own."""
+    broker = attached()
+    subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
+    synced(broker, broker.step([subscribe], 3), 3)
+    published = [Came("ada", Publish(Publication("ada", number, EVENT))) for number in (1, 2, 3)]
+    runs = [effect for effect in broker.step(published, 4) if isinstance(effect, Run)]
+    call = Call("twice", (3,))
+    assert runs == [Run(number, "ada", EVENT, (call,)) for number in (1, 2, 3)]
+    assert broker.step([Ran(3, (Answered(call, 6),)), Ran(2, (Answered(call, None, "KeyError"),))], 5) == []
+    effects = synced(broker, broker.step([Ran(1, (Answered(call, 6),))], 6), 6)
+    delivered = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, Deliver)]
+    assert [(one.sequence, one.subscriptions) for one in delivered] == [(1, ("s",)), (3, ("s",))]
+    broker.check()

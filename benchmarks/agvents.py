@@ -1,0 +1,243 @@
+"""Behaviour calls per second of one sandbox worker: through the host alone, and through a broker with a host process.
+
+python benchmarks/agvents.py [--json] [--page]
+
+The agvents are books whose references and margin are hidden: each is decoded, decrypted, checked, run and judged. No
+two are in the same state, so no answer is kept. An agvent without calls is compared with a plain event of the same
+attributes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from agvent import Agvent, Opaque
+from agvent.agents.code import Programs, sign
+from agvent.agents.hiding import Hider, HostKeys
+from agvent.agents.portable import program_of
+from agvent.agents.publishing import published
+from agvent.agents.sandbox import Sandbox, Task
+from agvent.agents.types import type_of
+from agvent.broker.broker import Broker
+from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
+from agvent.event import Event
+from agvent.filters.subscription import Subscription
+from agvent.sandbox.host import SandboxHost
+from agvent.sandbox.process import HostProcess
+from agvent.wire.codec import encode_event
+from agvent.wire.messages import Advertise, Attach, Call, Deliver, Publication, Publish, Received, Subscribe
+from page import made_by, replace_block, short, table
+from process_tree import cpu_seconds
+
+BATCH: Final = 512
+"""Agvents that a host is given at once; a broker gives what came since its last step."""
+PARTS: Final = 5
+TARGET: Final = 50_000
+CITIES: Final = ("Istanbul", "Ankara", "Oslo", "Rome", "Lima", "Kyoto", "Turin", "Basel", "Delhi")
+
+
+class Book(Agvent):
+    """A book of a publishing house."""
+
+    author: str
+    pages: int
+    list_price: float
+    margin: Opaque[float]
+    _references: list[str]
+
+    def references_contain(self, author: str) -> bool:
+        """Does the book cite this author?"""
+        return author in self._references
+
+    def wholesale_price(self, amount: int, destination: str) -> float:
+        """Price in dollars for an order."""
+        rate = 0.55 if amount >= 1_000 else 0.7
+        return amount * self.list_price * rate + (900.0 if destination == "Istanbul" else 1_500.0)
+
+
+def books(count: int, hider: Hider) -> list[Event]:
+    """Books of which no two have the same price."""
+    references = ["Alonso, E.", "Plekhanova, V.", "Sahingoz, O. K."]
+    made = (
+        Book(author="V. P.", pages=300, list_price=50.0 + n / 100, margin=0.3, _references=references)
+        for n in range(count)
+    )
+    return [published(one, "house", hider=hider) for one in made]
+
+
+def calls(count: int) -> tuple[Call, ...]:
+    """So many different calls, as the filters of several subscribers make them."""
+    prices = [Call("wholesale_price", (1_000, city)) for city in CITIES]
+    return (Call("references_contain", ("Alonso, E.",)), *prices)[:count]
+
+
+def through_host(host: Sandbox, asked: tuple[Call, ...], events: list[bytes]) -> int:
+    """Runs the calls on every event; how many had an answer."""
+    answered = 0
+    for first in range(0, len(events), BATCH):
+        tasks = [Task("house", event, asked) for event in events[first : first + BATCH]]
+        answered += sum(not answer.fault for answers in host.run(tasks) for answer in answers)
+    return answered
+
+
+class Network:
+    """One broker, its journal in memory, a publisher and a subscriber of it, and a sandbox."""
+
+    def __init__(self, filters: list[str], sandbox: Sandbox) -> None:
+        self.broker, self.sandbox = Broker("B1", 1), sandbox
+        self.published = 0
+        self.answered = 0
+        self.now = 0
+        self.step([])
+        for client in ("house", "shop"):
+            self.step([LinkUp(client, to_broker=False), Came(client, Attach(client, 0, 0, 0, 1, 1))])
+        self.step([Came("house", Advertise(1, type_of(Book)))])
+        for number, text in enumerate(filters, 1):
+            self.step([Came("shop", Subscribe(number, 1, Subscription(id=f"s{number}", filter=text)))])
+
+    def step(self, inputs: list[Input]) -> None:
+        """Steps until nothing is left to do. All the runs of a step go to the sandbox together."""
+        while True:
+            self.now += 1_000
+            effects: list[Effect] = self.broker.step(inputs, self.now)
+            inputs = []
+            if appends := [effect.number for effect in effects if isinstance(effect, Append)]:
+                inputs.append(Synced(appends[-1]))
+            for effect in effects:
+                if isinstance(effect, Send) and isinstance(effect.message, Deliver):
+                    inputs.append(Came("shop", Received(effect.message.number, 0)))
+            runs = [effect for effect in effects if isinstance(effect, Run)]
+            answers = self.sandbox.run([Task(run.publisher, run.event, run.calls) for run in runs]) if runs else []
+            self.answered += sum(map(len, answers))
+            inputs += [Ran(run.number, found) for run, found in zip(runs, answers, strict=True)]
+            if not inputs:
+                return
+
+    def publish(self, events: list[bytes]) -> int:
+        """Publishes them; how many answers that took."""
+        before = self.answered
+        for first in range(0, len(events), BATCH):
+            inputs: list[Input] = []
+            for event in events[first : first + BATCH]:
+                self.published += 1
+                inputs.append(Came("house", Publish(Publication("house", self.published, event))))
+            self.step(inputs)
+        return self.answered - before
+
+
+def measured(what: str, events: list[bytes], calls: int, work: Callable[[list[bytes]], int]) -> dict[str, Any]:
+    """A row: the median of five parts of the events by wall clock, and the CPU time of this process and all it
+    started. `work` says how many calls had an answer."""
+    part = len(events) // PARTS
+    rates = []
+    cpu = cpu_seconds(os.getpid())
+    for first in range(0, part * PARTS, part):
+        start = time.perf_counter()
+        done = work(events[first : first + part])
+        rates.append(done / (time.perf_counter() - start))
+        assert done == part * calls, f"{what}: {done} of {part * calls}"
+    cpu = (cpu_seconds(os.getpid()) - cpu) / (part * PARTS * calls)
+    return {"what": what, "agvents": len(events), "per_s": round(median(rates)), "cpu_us": round(cpu * 1e6, 1)}
+
+
+@contextmanager
+def host_process(key: X25519PrivateKey, house: Ed25519PrivateKey) -> Iterator[HostProcess]:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "hosts.key"
+        file.write_bytes(key.private_bytes_raw())
+        grants = {"house": frozenset({house.public_key().public_bytes_raw()})}
+        with HostProcess(file, grants=grants, workers=1) as host:
+            host.admit(sign(program_of(Book), "house", house))
+            yield host
+
+
+def measure(count: int) -> list[dict[str, Any]]:
+    key, house = X25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    keys = HostKeys([key])
+    hider = Hider(keys.public, os.urandom)
+    made = books(count + BATCH, hider)
+    warm, events = [encode_event(one) for one in made[:BATCH]], [encode_event(one) for one in made[BATCH:]]
+    rows = []
+    programs = Programs()
+    programs.trust(program_of(Book))
+    for asked in (calls(2), calls(10)):
+        with SandboxHost(programs, keys, workers=1) as host:
+            through_host(host, asked, warm)
+            what = f"host alone, {len(asked)} calls an agvent"
+            rows.append(measured(what, events, len(asked), partial(through_host, host, asked)))
+    filters = [f"pages > 200 AND wholesale_price(1000, '{city}') < 20000" for city in CITIES]
+    for amount in (2, 9):
+        with host_process(key, house) as process:
+            network = Network(filters[:amount], process)
+            network.publish(warm)
+            what = f"broker and host process, {amount} calls an agvent"
+            rows.append(measured(what, events, amount, network.publish))
+    return rows
+
+
+def attributes_only(count: int) -> dict[str, Any]:
+    """What an agvent costs a broker that nobody asks anything, beside a plain event: µs of CPU each, best of five."""
+    keys = HostKeys([X25519PrivateKey.generate()])
+    agvents = books(count, Hider(keys.public, os.urandom))
+    plain = [Event(type=one.type, attributes=one.attributes) for one in agvents]
+    programs = Programs()
+    programs.trust(program_of(Book))
+    best: dict[str, float] = {}
+    with SandboxHost(programs, keys, workers=1) as host:
+        for _ in range(5):
+            for name, events in (("plain", plain), ("agvent", agvents)):
+                network = Network(["pages > 200 AND list_price < 60"], host)
+                content = [encode_event(one) for one in events]
+                start = time.process_time()
+                network.publish(content)
+                best[name] = min(best.get(name, 1e9), (time.process_time() - start) / count * 1e6)
+    return {name: round(value, 1) for name, value in best.items()}
+
+
+def write_page(rows: list[dict[str, Any]], only: dict[str, Any]) -> None:
+    lines = [
+        [row["what"], short(row["per_s"]), f"{row['cpu_us']:.1f}", "yes" if row["per_s"] >= TARGET else "no"]
+        for row in rows
+    ]
+    headings = ["one worker", "calls/s", "µs of CPU a call, all processes", f"≥ {TARGET:,}/s"]
+    more = (only["agvent"] / only["plain"] - 1) * 100
+    replace_block(
+        "agvents",
+        f"{table(headings, lines)}\n\n"
+        f"An agvent of which nothing is asked takes a broker {only['agvent']:.0f} µs, a plain event "
+        f"{only['plain']:.0f} µs ({more:+.0f} %).\n\n{made_by('python benchmarks/agvents.py --page')}",
+    )
+
+
+def main() -> None:
+    ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ask.add_argument("--agvents", type=int, default=10_000)
+    ask.add_argument("--json", action="store_true", help="print one JSON object")
+    ask.add_argument("--page", action="store_true", help="also write docs/performance.md")
+    given = ask.parse_args()
+    rows, only = measure(given.agvents), attributes_only(min(given.agvents, 5_000))
+    if given.page:
+        write_page(rows, only)
+    if given.json:
+        print(json.dumps({"rows": rows, "attributes_only": only}))
+        return
+    for row in rows:
+        print(f"{row['what']:<45} {row['per_s']:>9,} calls/s   {row['cpu_us']:>6.1f} µs of CPU a call")
+    print(f"nothing asked: agvent {only['agvent']} µs, plain event {only['plain']} µs of the broker's CPU")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""`class Book(Agvent)`: what a publisher writes. Fields and methods are read when the class is defined.
+
+An instance is frozen and has only plain values, so that what is published is what was checked. The methods also run as
+ordinary Python, in the publisher's own process.
+"""
+
+from __future__ import annotations
+
+import inspect
+from enum import Enum
+from types import FunctionType
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeVar, dataclass_transform, get_origin, get_type_hints
+
+from agvent.agents.kinds import Kinded, fits, kinded
+from agvent.agents.refusals import check_method
+from agvent.errors import EventError, ProgramError
+from agvent.event import checked
+from agvent.filters.evaluate import HOLDS
+from agvent.filters.functions import BUILTINS
+from agvent.types import AdvertisedBehaviour, Parameter
+
+T = TypeVar("T")
+
+
+class Secrecy(Enum):
+    """Who reads a field."""
+
+    PUBLIC = "everybody"
+    OPAQUE = "sandboxes, for filters that call it"
+    HIDDEN = "sandboxes"
+    SEALED = "subscribers whom the publisher admits"
+
+
+Opaque = Annotated[T, Secrecy.OPAQUE]
+"""A field that filters call like a behaviour without parameters, and that nobody outside a sandbox reads."""
+
+Sealed = Annotated[T, Secrecy.SEALED]
+"""A field encrypted end to end, for the subscribers whom the publisher admits."""
+
+RESERVED: Final = ("arrive", "route")
+"""Methods that the network calls; they are no behaviours."""
+
+MISSING: Final = object()
+"""The default of a field that must be given."""
+
+
+class Field(NamedTuple):
+    """One field of an agvent class."""
+
+    name: str
+    kinded: Kinded
+    secrecy: Secrecy
+    default: Any
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+class Agvent:
+    """The base of agvent classes. docs/agvents.md says what a class may have."""
+
+    __agvent_fields__: ClassVar[dict[str, Field]] = {}
+    __agvent_behaviours__: ClassVar[tuple[AdvertisedBehaviour, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.__agvent_fields__ = _fields(cls)
+        for name, member in vars(cls).items():
+            _check_member(cls, name, member)
+        cls.__agvent_behaviours__ = tuple(_behaviours(cls))
+
+    def __init__(self, **given: Any) -> None:
+        fields = type(self).__agvent_fields__
+        if unknown := given.keys() - fields.keys():
+            raise EventError(f"{type(self).__name__} has no field {min(unknown)}", hint=f"fields: {', '.join(fields)}")
+        for field in fields.values():
+            object.__setattr__(self, field.name, _value(type(self).__name__, field, given))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise EventError(f"{type(self).__name__} is frozen: {name} cannot change", hint="publish a new agvent")
+
+
+def _value(owner: str, field: Field, given: dict[str, Any]) -> Any:
+    value = given.get(field.name, field.default)
+    kind, length, optional, *_ = field.kinded
+    if value is MISSING or (value is None and not optional):
+        raise EventError(f"{owner} needs {field.name}", hint=f"it is of kind {kind}")
+    if not fits(value, kind, length):
+        length_said = f" of length {length}" if length else ""
+        raise EventError(f"{owner}.{field.name} cannot be {value!r}"[:200], hint=f"it is of kind {kind}{length_said}")
+    checked(value, (field.name,))
+    return value
+
+
+# Reading a class
+
+
+def _fields(cls: type[Agvent]) -> dict[str, Field]:
+    try:
+        hints = get_type_hints(cls, include_extras=True)
+    except NameError as error:
+        raise ProgramError(
+            f"{cls.__name__}: an annotation names {error.name}, which is not there when the class is defined",
+            hint="import it, or define it above the class",
+        ) from None
+    return {
+        name: _field(cls, name, hint)
+        for name, hint in hints.items()
+        if get_origin(hint) is not ClassVar and not name.startswith("__")
+    }
+
+
+def _field(cls: type[Agvent], name: str, hint: Any) -> Field:
+    found = kinded(hint, f"{cls.__name__}.{name}")
+    secrecies = [note for note in found.notes if isinstance(note, Secrecy)]
+    secrecy = secrecies[0] if secrecies else Secrecy.HIDDEN if name.startswith("_") else Secrecy.PUBLIC
+    default = getattr(cls, name, MISSING)
+    if isinstance(default, FunctionType):
+        raise ProgramError(
+            f"{cls.__name__}.{name} is a field and a method", line=default.__code__.co_firstlineno, hint="rename one"
+        )
+    return Field(name, found, secrecy, default)
+
+
+def _check_member(cls: type[Agvent], name: str, member: object) -> None:
+    if isinstance(member, FunctionType):
+        check_method(cls.__name__, member)
+    elif isinstance(member, (staticmethod, classmethod, property)):
+        function = member.fget if isinstance(member, property) else member.__func__
+        raise ProgramError(
+            f"{cls.__name__}.{name} is a {type(member).__name__}, which the sandbox does not run",
+            line=function.__code__.co_firstlineno if isinstance(function, FunctionType) else 0,
+            hint="write it as a plain method of self",
+        )
+    elif isinstance(member, type) and not name.startswith("__"):
+        raise ProgramError(f"{cls.__name__}.{name} is a class inside an agvent", hint="use a dict or a tuple")
+
+
+def methods_of(cls: type[Agvent]) -> dict[str, FunctionType]:
+    """Every method that an agvent of this class has, its ancestors' included, theirs first."""
+    ancestry = [one for one in reversed(cls.__mro__) if one not in (object, Agvent)]
+    return {name: member for one in ancestry for name, member in vars(one).items() if isinstance(member, FunctionType)}
+
+
+def _behaviours(cls: type[Agvent]) -> list[AdvertisedBehaviour]:
+    opaque = [
+        AdvertisedBehaviour(field.name, field.kinded.kind, (), field.kinded.description, opaque=True)
+        for field in cls.__agvent_fields__.values()
+        if field.secrecy is Secrecy.OPAQUE
+    ]
+    public = {name: one for name, one in methods_of(cls).items() if not name.startswith("_") and name not in RESERVED}
+    return opaque + [_behaviour(cls.__name__, name, function) for name, function in public.items()]
+
+
+def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehaviour:
+    whose, line = f"{owner}.{name}", function.__code__.co_firstlineno
+    if name in BUILTINS or name == HOLDS:
+        raise ProgramError(f"{whose}: filters have a function of that name", line=line, hint="give it another")
+    hints = get_type_hints(function, include_extras=True)
+    if "return" not in hints:
+        raise ProgramError(f"{whose} does not say what it returns", line=line, hint="write -> bool, -> float, …")
+    parameters = []
+    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+        if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in hints:
+            raise ProgramError(
+                f"{whose}: {parameter.name} has no kind, or no place of its own",
+                line=line,
+                hint="name each parameter and annotate it: amount: int",
+            )
+        found = kinded(hints[parameter.name], f"{whose}({parameter.name})", line)
+        parameters.append(Parameter(parameter.name, found.kind, found.description))
+    returns = kinded(hints["return"], f"{whose}()", line).kind
+    return AdvertisedBehaviour(name, returns, tuple(parameters), inspect.cleandoc(function.__doc__ or ""))

@@ -1,0 +1,55 @@
+"""From an instance to its event: attributes in clear, hidden and sealed fields as cargo."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from agvent.agents.agvent import Agvent, Secrecy
+from agvent.agents.hiding import Hider, bound_to
+from agvent.agents.portable import program_of
+from agvent.agents.sealing import Sealer
+from agvent.agents.types import type_of
+from agvent.errors import EventError
+from agvent.event import Cargo, Event
+
+INSIDE = (Secrecy.OPAQUE, Secrecy.HIDDEN)
+
+
+def published(
+    agvent: Agvent,
+    publisher: str,
+    *,
+    hider: Hider | None = None,
+    sealer: Sealer | None = None,
+    topic: str | int | None = None,
+    time: datetime | None = None,
+) -> Event:
+    """The event of an agvent. Hidden fields need a `hider`, sealed ones a `sealer` of this publisher and type."""
+    cls = type(agvent)
+    program, fields = program_of(cls), cls.__agvent_fields__.values()
+    values = {one.name: _listed(getattr(agvent, one.name)) for one in fields}
+    hidden = {one.name: values[one.name] for one in fields if one.secrecy in INSIDE}
+    sealed = {one.name: values[one.name] for one in fields if one.secrecy is Secrecy.SEALED}
+    if hidden and hider is None:
+        raise EventError(f"{cls.__name__} has hidden fields", hint="give hider=Hider(the hosts' public key, …)")
+    if sealed and (sealer is None or (sealer.publisher, sealer.type) != (publisher, cls.__name__)):
+        raise EventError(f"{cls.__name__} has sealed fields", hint=f"give sealer=Sealer({publisher!r}, …)")
+    return Event(
+        attributes={one.name: values[one.name] for one in fields if one.secrecy is Secrecy.PUBLIC},
+        type=cls.__name__,
+        ancestors=type_of(cls).ancestors,
+        topic=topic,
+        time=time,
+        cargo=Cargo(
+            program.hash,
+            hider.hide(hidden, bound_to(publisher, cls.__name__, program.hash)) if hidden and hider else b"",
+            sealer.seal(sealed) if sealed and sealer else b"",
+            tuple(one.name for one in fields if one.secrecy is Secrecy.OPAQUE),
+        ),
+    )
+
+
+def _listed(value: Any) -> Any:
+    """A tuple as the list that an event has for it."""
+    return list(value) if isinstance(value, tuple) else value

@@ -1,0 +1,112 @@
+"""The sandbox host as a process of its own: `python -m agvent.sandbox KEY_FILE`, requests on standard input.
+
+The key file has the private keys of the network's hosts, 32 bytes each, the newest last. This process and its workers
+are the only ones that read it. It ends when its standard input does, and with it its workers.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import IO, Any
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from agvent import limits
+from agvent.agents.boxes import KEY_BYTES
+from agvent.agents.code import Programs
+from agvent.agents.hiding import HostKeys
+from agvent.errors import AdmissionError, SandboxFault
+from agvent.sandbox.host import SandboxHost
+from agvent.sandbox.requests import (
+    Admit,
+    Admitted,
+    Arrive,
+    Begin,
+    Begun,
+    HasArrived,
+    Listed,
+    ListQuarantined,
+    Ran,
+    Release,
+    Released,
+    Reply,
+    Request,
+    Run,
+    read,
+    write,
+)
+
+
+def host_keys(file: Path) -> HostKeys:
+    """The keys in a file."""
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise SandboxFault(f"the hosts' key file cannot be read: {error}"[:300]) from None
+    if not content or len(content) % KEY_BYTES:
+        raise SandboxFault(f"{file} has {len(content)} bytes", hint=f"it has {KEY_BYTES} for each key")
+    parts = [content[first : first + KEY_BYTES] for first in range(0, len(content), KEY_BYTES)]
+    return HostKeys([X25519PrivateKey.from_private_bytes(part) for part in parts])
+
+
+def reply_to(host: SandboxHost, request: Request) -> Reply:
+    """Carries out a request."""
+    match request:
+        case Run(number, tasks):
+            return Ran(number, tuple(host.run(tasks)))
+        case Arrive(number, arrival):
+            return HasArrived(number, host.arrive(arrival))
+        case Admit(number, signed):
+            try:
+                host.admit(signed)
+            except AdmissionError as error:
+                return Admitted(number, error.message)
+            return Admitted(number, "")
+        case Release(number, program):
+            return Released(number, host.release(program))
+        case ListQuarantined(number):
+            return Listed(number, host.quarantined())
+        case Begin():
+            raise AssertionError("a host begins once")
+
+
+def serve(requests: IO[bytes], replies: IO[bytes], keys: HostKeys) -> None:
+    """Answers requests until there are no more. Each has a thread; a principal's still take turns."""
+    begin: Begin = read(requests)
+    host = SandboxHost(Programs(begin.grants), keys, workers=begin.workers, allowances=begin.allowances)
+    lock = threading.Lock()
+
+    def answer(request: Any) -> None:
+        try:
+            reply = reply_to(host, request)
+            with lock:
+                write(replies, reply)
+        except BaseException:  # noqa: BLE001  the boundary of a thread: whoever waits must not wait for ever
+            traceback.print_exc()
+            os._exit(1)
+
+    with host, ThreadPoolExecutor(limits.HOST_REQUESTS_MAX) as threads:
+        write(replies, Begun(begin.number, keys.public))
+        while (request := read(requests)) is not None:
+            threads.submit(answer, request)
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the broker, which then closes the pipe
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints, prints beside the replies
+    try:
+        serve(sys.stdin.buffer, replies, host_keys(Path(sys.argv[1])))
+    except SandboxFault as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

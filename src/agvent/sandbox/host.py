@@ -1,0 +1,250 @@
+"""The sandbox host: tasks in, answers out, whatever the programs do.
+
+A turn is a chunk of calls of one principal's program. If it breaches a limit, its calls run again alone: the one that
+did it has the fault, the others have their answers.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from itertools import groupby
+from typing import Any, NamedTuple, Self
+
+from agvent import limits
+from agvent.agents.code import Programs, SignedProgram
+from agvent.agents.hiding import HostKeys
+from agvent.agents.inside import run_inside
+from agvent.agents.program import Program
+from agvent.agents.quarantine import Quarantine
+from agvent.agents.sandbox import Arrival, Arrived, Opened, Quarantined, Task, Visit, opened, said
+from agvent.errors import AdmissionError, SecretError, WireError
+from agvent.sandbox.kept import Kept
+from agvent.sandbox.lanes import Lanes
+from agvent.sandbox.session import Allowance, Breach
+from agvent.sandbox.workers import Workers
+from agvent.wire.codec import encode_value
+from agvent.wire.messages import Answered
+
+QUARANTINED = "in quarantine"
+OUT_OF_TIME = "the batch's time is over"
+
+
+class Asked(NamedTuple):
+    """One call that a worker must answer: its visit, its place there, what the driver is given, and its key if kept."""
+
+    visit: Visit
+    place: int
+    name: str
+    args: tuple[Any, ...] | None
+    key: bytes
+
+
+class SandboxHost:
+    """Programs of strangers in worker processes. Threads may use one host together."""
+
+    def __init__(
+        self,
+        programs: Programs,
+        keys: HostKeys | None = None,
+        *,
+        workers: int = 2,
+        allowances: Mapping[str, Allowance] | None = None,
+    ) -> None:
+        self.programs, self.keys = programs, keys
+        self.workers = Workers(workers)
+        self._allowances = dict(allowances or {})
+        self._quarantine = Quarantine()
+        self._kept = Kept()
+
+    def __enter__(self) -> Self:
+        self.workers.__enter__()
+        self._lanes = Lanes(self.workers.count)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lanes.close()
+        self.workers.close()
+
+    def admit(self, signed: SignedProgram) -> Program:
+        """Takes code if its principal may bring it and it loads in a worker; an AdmissionError says why not."""
+        known = signed.program.hash in self.programs
+        program = self.programs.admit(signed)
+        allowance = self._allowance(signed.principal)
+        faults: list[str] = []
+
+        def load() -> None:
+            try:
+                with self.workers.session(signed.principal, program, allowance, allowance.batch_seconds_max):
+                    pass
+            except Breach as breach:
+                faults.append(breach.fault)
+
+        self._lanes.submit(signed.principal, load).result()
+        if faults:
+            if not known:
+                self.programs.forget(program.hash)
+            raise AdmissionError(f"{program.type} does not load: {faults[0]}")
+        return program
+
+    def run(self, tasks: Sequence[Task]) -> list[tuple[Answered, ...]]:
+        return run_inside(tasks, self._run)
+
+    def _run(self, tasks: Sequence[Task], inside: bool) -> list[tuple[Answered, ...]]:
+        batch = Opened(tasks, self.programs, self.keys, inside=inside)
+        turns: list[Future[None]] = []
+        for principal, program, chunk in self._chunks(batch):
+
+            def turn(principal: str = principal, program: Program = program, chunk: list[Asked] = chunk) -> None:
+                self._turn(batch, principal, program, chunk)
+
+            turns.append(self._lanes.submit(principal, turn))
+        for done in turns:
+            done.result()
+        return batch.answers()
+
+    def arrive(self, arrival: Arrival) -> Arrived:
+        try:
+            program, state = opened(arrival.principal, arrival.event, self.programs, self.keys)
+        except (AdmissionError, SecretError, WireError) as error:
+            return Arrived(fault=error.message)
+        if not program.arrives:
+            return Arrived()
+        came: list[Arrived] = []
+
+        def turn() -> None:
+            came.append(self._arrived(arrival, program, state))
+
+        self._lanes.submit(arrival.principal, turn).result()
+        return came[0]
+
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        return self._quarantine.held(now_us())
+
+    def release(self, program: str) -> bool:
+        return self._quarantine.release(program, now_us())
+
+    def _allowance(self, principal: str) -> Allowance:
+        return self._allowances.get(principal, DEFAULT)
+
+    # Turns
+
+    def _chunks(self, batch: Opened) -> Iterator[tuple[str, Program, list[Asked]]]:
+        """The calls of each principal's program, as many to a chunk as a worker takes at once."""
+        order = sorted(batch.visits, key=_whose)
+        for _, visits in groupby(order, key=_whose):
+            asked = [one for visit in visits for one in _asked(visit)]
+            for first in range(0, len(asked), limits.BATCH_CALLS_MAX):
+                chunk = asked[first : first + limits.BATCH_CALLS_MAX]
+                yield chunk[0].visit.principal, chunk[0].visit.program, chunk
+
+    def _turn(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
+        if self._quarantine.holds(principal, program.hash, now_us()):
+            for one in chunk:
+                batch.fault(one.visit.number, one.place, QUARANTINED)
+            return
+        fresh, same = self._to_ask(batch, chunk)
+        allowance = self._allowance(principal)
+        try:
+            if fresh:
+                with self.workers.session(principal, program, allowance, allowance.batch_seconds_max) as session:
+                    values, faults = session.run(_tasks(fresh))
+                for number, (one, value) in enumerate(zip(fresh, values, strict=True)):
+                    self._answer(batch, one, value, faults.get(number, ""))
+        except Breach as breach:
+            if breach.blameless:
+                for one in fresh:
+                    batch.fault(one.visit.number, one.place, breach.fault)
+            else:
+                self._alone(batch, principal, program, fresh)
+        for one, first in same:
+            answered = batch.answered(first.visit.number, first.place)
+            batch.answer(one.visit, one.place, answered.value, answered.fault)
+
+    def _to_ask(self, batch: Opened, chunk: list[Asked]) -> tuple[list[Asked], list[tuple[Asked, Asked]]]:
+        """The calls to ask, and those that are the same as one of them. What is kept is answered here."""
+        fresh: dict[bytes, Asked] = {}
+        same: list[tuple[Asked, Asked]] = []
+        for one in chunk:
+            kept = self._kept.get(one.key)
+            if kept is not None:
+                batch.answer(one.visit, one.place, kept[0], "")
+            elif one.key in fresh:
+                same.append((one, fresh[one.key]))
+            else:
+                fresh[one.key] = one
+        return list(fresh.values()), same
+
+    def _answer(self, batch: Opened, one: Asked, value: Any, fault: str) -> None:
+        answered = batch.answer(one.visit, one.place, value, fault)
+        if not answered.fault:
+            self._kept.put(one.key, (value,))
+
+    def _alone(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
+        """Each call by itself, within the time of one batch for all."""
+        allowance = self._allowance(principal)
+        end = time.monotonic() + allowance.batch_seconds_max
+        for one in chunk:
+            if self._quarantine.holds(principal, program.hash, now_us()):
+                batch.fault(one.visit.number, one.place, QUARANTINED)
+            elif time.monotonic() > end:
+                batch.fault(one.visit.number, one.place, OUT_OF_TIME)
+            else:
+                try:
+                    with self.workers.session(principal, program, allowance, allowance.call_seconds_max) as session:
+                        (value,), faults = session.run(_tasks([one]))
+                    self._answer(batch, one, value, faults.get(0, ""))
+                except Breach as breach:
+                    batch.fault(one.visit.number, one.place, breach.fault)
+                    if not breach.blameless:
+                        self._quarantine.fault(principal, program, breach.fault, now_us())
+        if time.monotonic() > end:
+            self._quarantine.fault(principal, program, OUT_OF_TIME, now_us())
+
+    def _arrived(self, arrival: Arrival, program: Program, state: dict[str, Any]) -> Arrived:
+        principal, allowance = arrival.principal, self._allowance(arrival.principal)
+        if self._quarantine.holds(principal, program.hash, now_us()):
+            return Arrived(fault=QUARANTINED)
+        try:
+            with self.workers.session(principal, program, allowance, allowance.arrival_seconds_max) as session:
+                told, answered = session.arrive(state, arrival.subscriber, arrival.context)
+        except Breach as breach:
+            if breach.spoiled and not breach.blameless:
+                self._quarantine.fault(principal, program, breach.fault, now_us())
+            return Arrived(fault=breach.fault)
+        fault = said((*told, *answered))
+        return Arrived(fault=fault) if fault else Arrived(tuple(told), tuple(answered))
+
+
+DEFAULT = Allowance()
+
+
+def now_us() -> int:
+    """Quarantine is for seconds of this machine, so its clock is one that nobody sets."""
+    return time.monotonic_ns() // 1_000
+
+
+def _whose(visit: Visit) -> tuple[str, str]:
+    return visit.principal, visit.program.hash
+
+
+def _asked(visit: Visit) -> Iterator[Asked]:
+    """The calls of a visit, each with the key of its answer: equal only for the same program, principal and state."""
+    signatures = visit.program.signatures
+    known = encode_value([visit.principal, visit.program.hash, visit.state])
+    for place, call in visit.calls:
+        args = None if signatures[call.name].opaque else call.args
+        yield Asked(visit, place, call.name, args, known + encode_value([call.name, call.args]))
+
+
+def _tasks(chunk: list[Asked]) -> list[tuple[dict[str, Any], list[tuple[str, Any]]]]:
+    """What the driver of a program takes: each agvent's state once, with its calls."""
+    tasks: list[tuple[dict[str, Any], list[tuple[str, Any]]]] = []
+    last = None
+    for visit, _, name, args, _ in chunk:
+        if visit is not last:
+            tasks.append((visit.state, []))
+            last = visit
+        tasks[-1][1].append((name, args))
+    return tasks

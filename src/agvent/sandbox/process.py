@@ -1,0 +1,183 @@
+"""A sandbox host as a process of its own, and the side of it that a broker's process holds.
+
+The host has the private keys; this side has none, and sees events and answers only. A host that dies is started again
+and told again what it had been told; what was under way is asked once more, and if the host dies of that too, it is a
+fault.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
+from itertools import count
+from pathlib import Path
+from typing import Any, Self
+
+from agvent.agents.code import SignedProgram
+from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Task
+from agvent.errors import AdmissionError, SandboxFault, WireError
+from agvent.sandbox.requests import (
+    Admit,
+    Arrive,
+    Begin,
+    ListQuarantined,
+    Release,
+    Request,
+    Run,
+    read,
+    write,
+)
+from agvent.sandbox.session import Allowance
+from agvent.wire.messages import Answered
+
+DIED = "the sandbox host died"
+TRIES = 2
+
+
+class _Died(Exception):
+    """The process ended before it replied."""
+
+
+class _Running:
+    """One process, from its start to its end."""
+
+    def __init__(self, command: list[str]) -> None:
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._requests, self._replies = self.process.stdin, self.process.stdout
+        self._lock = threading.Lock()
+        self._waiting: dict[int, Future[Any]] = {}
+        self.ended = False
+        self._reader = threading.Thread(target=self._read, name="sandbox replies", daemon=True)
+        self._reader.start()
+
+    def ask(self, request: Request) -> Any:
+        """The reply to a request."""
+        reply: Future[Any] = Future()
+        try:
+            with self._lock:
+                if self.ended:
+                    raise _Died
+                self._waiting[request.number] = reply
+                write(self._requests, request)
+        except OSError:
+            raise _Died from None
+        return reply.result()
+
+    def _read(self) -> None:
+        try:
+            while (reply := read(self._replies)) is not None:
+                self._waiting.pop(reply.number).set_result(reply)
+        except (OSError, ValueError, WireError):
+            self.process.kill()
+        with self._lock:
+            self.ended = True
+            for waiting in self._waiting.values():
+                waiting.set_exception(_Died())
+            self._waiting.clear()
+
+    def close(self) -> None:
+        """Ends the process by ending its input, and waits for it."""
+        with self._lock:
+            try:
+                self._requests.close()
+            except OSError:
+                self.process.kill()  # it died with a request half read
+        self.process.wait()
+        self._reader.join()
+        self._replies.close()
+
+
+class HostProcess:
+    """A sandbox whose programs, workers and keys are in another process. Threads may use it together."""
+
+    def __init__(
+        self,
+        key_file: Path,
+        *,
+        grants: Mapping[str, frozenset[bytes]] | None = None,
+        allowances: Mapping[str, Allowance] | None = None,
+        workers: int = 2,
+    ) -> None:
+        self._command = [sys.executable, "-m", "agvent.sandbox", str(key_file)]
+        self._grants, self._allowances, self._workers = dict(grants or {}), dict(allowances or {}), workers
+        self._numbers = count(1)
+        self._lock = threading.Lock()
+        self._admitted: dict[str, SignedProgram] = {}
+        self.starts = 0
+        """How often the host was started: one more than it died."""
+        self.key = b""
+        """The public key that publishers hide fields for."""
+
+    def __enter__(self) -> Self:
+        self._running = self._start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running.close()
+
+    @property
+    def pid(self) -> int:
+        """The process that the host is in now."""
+        return self._running.process.pid
+
+    def admit(self, signed: SignedProgram) -> None:
+        """Brings code to the host; an AdmissionError says why it does not take it."""
+        reply = self._asked(lambda number: Admit(number, signed))
+        if reply.reason:
+            raise AdmissionError(reply.reason)
+        self._admitted[signed.program.hash] = signed
+
+    def run(self, tasks: Sequence[Task]) -> list[tuple[Answered, ...]]:
+        try:
+            return list(self._asked(lambda number: Run(number, tuple(tasks))).answers)
+        except SandboxFault:
+            return [tuple(Answered(call, None, DIED) for call in task.calls) for task in tasks]
+
+    def arrive(self, arrival: Arrival) -> Arrived:
+        try:
+            arrived: Arrived = self._asked(lambda number: Arrive(number, arrival)).arrived
+        except SandboxFault:
+            return Arrived(fault=DIED)
+        return arrived
+
+    def quarantined(self) -> tuple[Quarantined, ...]:
+        found: tuple[Quarantined, ...] = self._asked(ListQuarantined).quarantined
+        return found
+
+    def release(self, program: str) -> bool:
+        return bool(self._asked(lambda number: Release(number, program)).held)
+
+    def _asked(self, request: Callable[[int], Request]) -> Any:
+        for _ in range(TRIES):
+            running = self._living()
+            try:
+                return running.ask(request(next(self._numbers)))
+            except _Died:
+                continue
+        raise SandboxFault(DIED, hint="its last words are on standard error")
+
+    def _living(self) -> _Running:
+        """The process, started again if it has ended."""
+        with self._lock:
+            if self._running.ended:
+                self._running.close()
+                self._running = self._start()
+            return self._running
+
+    def _start(self) -> _Running:
+        self.starts += 1
+        running = _Running(self._command)
+        try:
+            begin = Begin(next(self._numbers), self._grants, self._allowances, self._workers)
+            self.key = running.ask(begin).key
+            for signed in self._admitted.values():
+                running.ask(Admit(next(self._numbers), signed))
+        except _Died:
+            running.close()
+            raise SandboxFault("the sandbox host does not start", hint="its last words are on standard error") from None
+        return running

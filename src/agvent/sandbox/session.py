@@ -1,0 +1,127 @@
+"""One program in one Monty worker. Every way in which that can fail is a Breach; the host decides whose fault it is.
+
+The worker has no files, no sockets and no environment. Its clock stands still, its random numbers are seeded and its
+sleep takes no time, so that a behaviour has nothing to depend on but its agvent and its arguments.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+from typing import Any, Final
+
+import msgspec
+import pydantic_monty as monty
+
+from agvent import limits
+from agvent.agents.program import Program
+from agvent.event import EPOCH
+
+if find_spec("opentelemetry") is None:
+    # Monty looks for it at every feed, through all of sys.path, which is twice the feed itself. None says: not there.
+    sys.modules["opentelemetry"] = None  # type: ignore[assignment]
+
+STILL: Final[monty.OSPolicy] = {
+    "datetime": EPOCH,
+    "timezone": "utc",
+    "sleep": "zero",
+    "process_time": "zero",
+    "random_start": {"seed": 0},
+}
+"""What a program sees of the world: nothing that changes."""
+
+
+class Allowance(msgspec.Struct, frozen=True, kw_only=True):
+    """What a principal's programs may use. The defaults are those of limits.py."""
+
+    call_seconds_max: float = limits.CALL_SECONDS_MAX
+    batch_seconds_max: float = limits.BATCH_SECONDS_MAX
+    arrival_seconds_max: float = limits.ARRIVAL_SECONDS_MAX
+    memory_bytes_max: int = limits.SANDBOX_BYTES_MAX
+    depth_max: int = limits.SANDBOX_DEPTH_MAX
+    printed_bytes_max: int = limits.PRINTED_BYTES_MAX
+
+
+class Breach(Exception):
+    """A limit, a crash or a lie. `spoiled`: the session cannot be used again; `blameless`: it never began, because
+    there was no worker. Never leaves this room."""
+
+    def __init__(self, fault: str, *, spoiled: bool, blameless: bool = False) -> None:
+        super().__init__(fault)
+        self.fault, self.spoiled, self.blameless = fault, spoiled, blameless
+
+
+class Session:
+    """A program that is loaded and ready to be called; `seconds` is the time of each feed."""
+
+    def __init__(self, pool: monty.Monty, program: Program, allowance: Allowance, seconds: float) -> None:
+        self.program, self.allowance = program, allowance
+        self.batches = 0
+        self._session = pool.checkout(
+            script_name=f"{program.type}.py", limits=_limits(allowance, seconds), os_policy=STILL
+        )
+        try:
+            self._session.__enter__()
+        except (OSError, RuntimeError, monty.MontyError) as error:
+            raise Breach(f"no worker: {type(error).__name__}", spoiled=True, blameless=True) from None
+        try:
+            self._feed(program.text)
+        except Breach:
+            self.close()
+            raise
+
+    def run(self, tasks: list[tuple[dict[str, Any], list[tuple[str, Any]]]]) -> tuple[list[Any], dict[int, str]]:
+        """What the driver of the program says to these tasks: a value for each call, and which of them raised what."""
+        self.batches += 1
+        given = self._feed("_agvent_run(tasks)", {"tasks": tasks})
+        asked = sum(len(calls) for _, calls in tasks)
+        if not (isinstance(given, tuple) and len(given) == 2 and _are_answers(*given, asked)):
+            raise Breach("the program gave no answers", spoiled=True)
+        return given
+
+    def arrive(self, state: dict[str, Any], name: str, context: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+        """What an agvent says on its arrival."""
+        self.batches += 1
+        given = self._feed("_agvent_arrive(state, name, context)", {"state": state, "name": name, "context": context})
+        if not (isinstance(given, tuple) and len(given) == 2 and all(isinstance(one, list) for one in given)):
+            raise Breach("the program gave no answers", spoiled=True)
+        return given
+
+    @property
+    def worker(self) -> int | None:
+        """The process that this session is in."""
+        return self._session.worker_pid
+
+    def close(self) -> None:
+        """Gives the worker back; the pool clears it."""
+        self._session.__exit__(None, None, None)
+
+    def _feed(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
+        printed = monty.CollectString(max_bytes=self.allowance.printed_bytes_max)
+        try:
+            return self._session.feed_run(code, inputs=inputs, print_callback=printed)
+        except monty.MontyCrashedError as error:
+            raise Breach("the worker died" if not error.timed_out else "TimeoutError", spoiled=True) from None
+        except monty.MontyError as error:
+            fault = type(error.exception()).__name__
+            raise Breach(fault, spoiled=fault in SPOILING) from None
+        except (RuntimeError, RecursionError, ValueError) as error:
+            raise Breach(f"{type(error).__name__} of the worker", spoiled=True) from None
+
+
+SPOILING: Final = ("MemoryError", "TimeoutError")
+"""What leaves a session in a state that is not known: half a batch may have run, or its memory is full."""
+
+
+def _are_answers(values: object, faults: object, asked: int) -> bool:
+    if not isinstance(values, list) or len(values) != asked or not isinstance(faults, dict):
+        return False
+    return all(isinstance(number, int) and isinstance(fault, str) for number, fault in faults.items())
+
+
+def _limits(allowance: Allowance, seconds: float) -> monty.ResourceLimits:
+    return {
+        "max_feed_duration_secs": seconds,
+        "max_memory": allowance.memory_bytes_max,
+        "max_recursion_depth": allowance.depth_max,
+    }

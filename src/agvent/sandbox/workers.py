@@ -1,0 +1,92 @@
+"""The warm sessions: one for each worker at most, the longest idle makes room."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NamedTuple, Self
+
+import pydantic_monty as monty
+
+from agvent import limits
+from agvent.agents.program import Program
+from agvent.errors import SandboxFault
+from agvent.sandbox.session import Allowance, Breach, Session
+
+
+class Key(NamedTuple):
+    """Whose session it is: nothing is shared between two keys."""
+
+    principal: str
+    program: str
+    seconds: float
+
+
+class Workers:
+    """`count` worker processes. At most `count` threads use them at once, each with one session."""
+
+    def __init__(self, count: int) -> None:
+        self._pool = monty.Monty(
+            min_processes=count,
+            max_processes=count,
+            checkout_timeout=limits.WORKER_START_SECONDS_MAX,
+            request_timeout=limits.WORKER_SILENCE_SECONDS_MAX,
+            feed_duration_limit_grace=limits.WORKER_GRACE_SECONDS,
+        )
+        self.count = count
+        self._lock = threading.Lock()
+        self._idle: OrderedDict[Key, Session] = OrderedDict()
+        self._busy = 0
+
+    def __enter__(self) -> Self:
+        try:
+            self._pool.__enter__()
+        except (OSError, RuntimeError, monty.MontyError) as error:
+            raise SandboxFault(
+                f"the sandbox's workers do not start: {error}"[:300], hint="is pydantic-monty-runtime installed?"
+            ) from None
+        return self
+
+    def close(self) -> None:
+        """Ends the sessions and the workers."""
+        for session in self._idle.values():
+            session.close()
+        self._idle.clear()
+        self._pool.__exit__(None, None, None)
+
+    @contextmanager
+    def session(self, principal: str, program: Program, allowance: Allowance, seconds: float) -> Iterator[Session]:
+        """A session for a while, warm if there is one. One that was spoiled or has served its time is not kept."""
+        key = Key(principal, program.hash, seconds)
+        session = self._taken(key)
+        try:
+            if session is None:
+                session = Session(self._pool, program, allowance, seconds)
+            yield session
+        except Breach as breach:
+            if session is not None and breach.spoiled:
+                session.batches = limits.SESSION_BATCHES_MAX
+            raise
+        finally:
+            self._put(key, session)
+
+    def _taken(self, key: Key) -> Session | None:
+        with self._lock:
+            session = self._idle.pop(key, None)
+            self._busy += 1
+            full = session is None and len(self._idle) + self._busy > self.count
+            gone = self._idle.popitem(last=False)[1] if full else None
+        if gone is not None:
+            gone.close()
+        return session
+
+    def _put(self, key: Key, session: Session | None) -> None:
+        with self._lock:
+            self._busy -= 1
+            kept = session is not None and session.batches < limits.SESSION_BATCHES_MAX and key not in self._idle
+            if kept and session is not None:
+                self._idle[key] = session
+        if session is not None and not kept:
+            session.close()

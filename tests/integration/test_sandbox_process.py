@@ -1,0 +1,125 @@
+"""The sandbox host as a process of its own: it answers, dies, comes back, and keeps what is hidden."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from agvent.agents.code import sign
+from agvent.agents.portable import program_of
+from agvent.agents.program import Program, Signature
+from agvent.agents.sandbox import Arrival, Task
+from agvent.errors import AdmissionError, SandboxFault
+from agvent.event import Cargo, Event
+from agvent.sandbox.process import HostProcess
+from agvent.sandbox.session import Allowance
+from agvent.wire.codec import encode_event
+from agvent.wire.messages import Answered, Call
+from tests.publishing_house import Book
+from tests.sandboxes import KEYS, booked, faults, trusted
+
+HOUSE = Ed25519PrivateKey.from_private_bytes(b"h" * 32)
+EVE = Ed25519PrivateKey.from_private_bytes(b"e" * 32)
+GRANTS = {name: frozenset({key.public_key().public_bytes_raw()}) for name, key in (("house", HOUSE), ("eve", EVE))}
+SMALL = Allowance(call_seconds_max=0.05, batch_seconds_max=1.0)
+CALLS = (
+    Call("references_contain", ("Alonso, E.",)),
+    Call("wholesale_price", (1000, "Istanbul")),
+    Call("holds", ("margin() > 0.2",)),
+)
+LOOP = Program(
+    type="Loop",
+    source="class Loop:\n    def loop(self, n):\n        while True: pass\n",
+    behaviours=(Signature("loop", "int", ("int",), 1),),
+)
+LOOPING = encode_event(Event(type="Loop", cargo=Cargo(LOOP.hash)))
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[HostProcess]:
+    key_file = tmp_path / "hosts.key"
+    key_file.write_bytes(b"k" * 32)
+    with HostProcess(key_file, grants=GRANTS, allowances={"eve": SMALL}) as host:
+        yield host
+
+
+def test_it_answers_as_the_sandbox_in_this_process_does(host: HostProcess) -> None:
+    """Runs, arrivals, admissions and refusals; the key it names is that of its file."""
+    assert host.key == KEYS.public
+    host.admit(sign(program_of(Book), "house", HOUSE))
+    tasks = [Task("house", booked(list_price=float(n)), CALLS) for n in range(50)]
+    arrival = Arrival("house", booked(), "ann", {"city": "Oslo"})
+    assert host.run(tasks) == trusted(Book).run(tasks)
+    assert host.arrive(arrival) == trusted(Book).arrive(arrival)
+    with pytest.raises(AdmissionError, match="the signature is not house's"):
+        host.admit(sign(program_of(Book), "house", EVE))
+
+
+def test_a_host_that_is_killed_comes_back(host: HostProcess) -> None:
+    """With its programs; the caller sees the answers."""
+    host.admit(sign(program_of(Book), "house", HOUSE))
+    tasks = [Task("house", booked(), CALLS)]
+    before = host.run(tasks)
+    for deaths in (1, 2):
+        os.kill(host.pid, signal.SIGKILL)
+        assert host.run(tasks) == before
+        assert host.starts == 1 + deaths
+
+
+def test_a_kill_in_the_middle_is_asked_again(host: HostProcess) -> None:
+    """Of several threads, all have their answers."""
+    host.admit(sign(program_of(Book), "house", HOUSE))
+    expected = trusted(Book).run([Task("house", booked(), CALLS)])
+    found: list[object] = []
+
+    def ask() -> None:
+        found.extend(host.run([Task("house", booked(), CALLS)]) for _ in range(20))
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    os.kill(host.pid, signal.SIGKILL)
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 60
+    assert host.starts == 2
+
+
+def test_a_hostile_principal_is_its_own_trouble(host: HostProcess) -> None:
+    """While it loops the other's calls are answered; it goes into quarantine, and is released."""
+    host.admit(sign(program_of(Book), "house", HOUSE))
+    host.admit(sign(LOOP, "eve", EVE))
+    loops = tuple(Call("loop", (n,)) for n in range(9))
+    ((*_, price, _), looped) = host.run([Task("house", booked(), CALLS), Task("eve", LOOPING, loops)])
+    assert price == Answered(CALLS[1], 40_900.0)
+    assert [one.fault for one in looped] == ["TimeoutError"] * 3 + ["in quarantine"] * 6
+    assert [(one.principal, one.type) for one in host.quarantined()] == [("eve", "Loop")]
+    assert host.release(LOOP.hash)
+    assert host.quarantined() == ()
+
+
+def test_without_its_keys_it_does_not_start(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It says why on standard error."""
+    torn = tmp_path / "torn.key"
+    torn.write_bytes(b"k" * 31)
+    for file, words in ((tmp_path / "none.key", "cannot be read"), (torn, "has 31 bytes")):
+        with pytest.raises(SandboxFault, match="the sandbox host does not start"), HostProcess(file):
+            pass
+        assert words in capfd.readouterr().err
+
+
+def test_what_cannot_be_answered_is_a_fault(tmp_path: Path) -> None:
+    """A host that dies and cannot come back: its key file is gone."""
+    key_file = tmp_path / "hosts.key"
+    key_file.write_bytes(b"k" * 32)
+    with HostProcess(key_file, grants=GRANTS, workers=1) as host:
+        key_file.unlink()
+        os.kill(host.pid, signal.SIGKILL)
+        assert faults(host.run([Task("house", booked(), CALLS)])) == ["the sandbox host died"] * 3
+        assert host.arrive(Arrival("house", booked(), "ann", {})).fault == "the sandbox host died"

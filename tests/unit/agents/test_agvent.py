@@ -1,0 +1,236 @@
+"""A class becomes a type: fields, kinds, behaviours, descriptions; and what cannot be one."""
+
+from __future__ import annotations
+
+import inspect
+from datetime import UTC, datetime
+from typing import Annotated, Any, ClassVar
+
+import pytest
+
+from agvent.agents.agvent import Agvent, Opaque
+from agvent.agents.portable import program_of
+from agvent.agents.table import table_of
+from agvent.agents.types import type_of
+from agvent.errors import EventError, ProgramError
+from agvent.event import Int32
+from agvent.types import AdvertisedAttribute, AdvertisedBehaviour, AgventType, Parameter
+from tests.publishing_house import Book, book
+
+PRICE = "Price in dollars for an order."
+
+
+def test_the_advertisement_is_that_of_figure_5() -> None:
+    """Attributes and behaviours, their kinds, parameters and descriptions, the ancestry and the program's hash."""
+    assert type_of(Book) == AgventType(
+        name="Book",
+        description="A new book from a publishing house.",
+        ancestors=("Publication",),
+        attributes=(
+            AdvertisedAttribute("title", "str"),
+            AdvertisedAttribute("published", "timestamp"),
+            AdvertisedAttribute("author", "str"),
+            AdvertisedAttribute("pages", "int", "Number of printed pages"),
+            AdvertisedAttribute("dimensions", "list[float]", "Height, width, depth in mm", length=3),
+            AdvertisedAttribute("list_price", "float"),
+            AdvertisedAttribute("isbn", "str", optional=True),
+        ),
+        behaviours=(
+            AdvertisedBehaviour("margin", "float", (), "Share of the price that is ours", opaque=True),
+            AdvertisedBehaviour(
+                "is_new", "bool", (Parameter("since", "timestamp"),), "Did it appear at that time or later?"
+            ),
+            AdvertisedBehaviour(
+                "wholesale_price",
+                "float",
+                (Parameter("amount", "int"), Parameter("destination", "str", "A city")),
+                PRICE,
+            ),
+            AdvertisedBehaviour(
+                "references_contain", "bool", (Parameter("author", "str"),), "Does the book cite this author?"
+            ),
+        ),
+        program=program_of(Book).hash,
+    )
+
+
+def test_a_type_is_a_table_for_people() -> None:
+    """Names, kinds and descriptions in columns; a fixed length and a question mark where they apply."""
+    assert (
+        table_of(type_of(Book))
+        == """\
+Book (Publication): A new book from a publishing house.
+  title                                           str
+  published                                       timestamp
+  author                                          str
+  pages                                           int            Number of printed pages
+  dimensions                                      float[3]       Height, width, depth in mm
+  list_price                                      float
+  isbn                                            str?
+  margin()                                        float, opaque  Share of the price that is ours
+  is_new(since: timestamp)                        bool           Did it appear at that time or later?
+  wholesale_price(amount: int, destination: str)  float          Price in dollars for an order.
+      destination                                                A city
+  references_contain(author: str)                 bool           Does the book cite this author?"""
+    )
+
+
+def test_every_kind_of_field() -> None:
+    """Scalars, lists, tuples of one kind, objects and Any; ClassVar is no field."""
+
+    class Everything(Agvent):
+        a: bool
+        b: Int32
+        c: bytes
+        d: datetime
+        e: list[int]
+        f: tuple[str, ...]
+        g: dict[str, Any]
+        h: Any
+        i: Annotated[float | None, "Text"]
+        RATE: ClassVar[float] = 0.5
+
+    kinds = {one.name: (one.kind, one.length, one.optional) for one in type_of(Everything).attributes}
+    assert kinds == {
+        "a": ("bool", 0, False),
+        "b": ("int32", 0, False),
+        "c": ("bytes", 0, False),
+        "d": ("timestamp", 0, False),
+        "e": ("list[int]", 0, False),
+        "f": ("list[str]", 0, False),
+        "g": ("object", 0, False),
+        "h": ("any", 0, False),
+        "i": ("float", 0, True),
+    }
+
+
+def test_the_methods_run_as_python_too() -> None:
+    """A publisher calls them in its own process."""
+    assert book().wholesale_price(1000, "Istanbul") == 40_900.0
+    assert book().is_new(datetime(2002, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"pages": "many"}, "Book.pages cannot be 'many'"),
+        ({"pages": True}, "Book.pages cannot be True"),
+        ({"pages": None}, "Book needs pages"),
+        ({"dimensions": (1.0, 2.0)}, "Book.dimensions cannot be (1.0, 2.0)"),
+        ({"published": datetime(2002, 1, 1)}, "timestamp 2002-01-01T00:00:00 has no time zone"),  # noqa: DTZ001
+        ({"pages": 2**64}, "pages: 18446744073709551616 does not fit in 64 bits"),
+        ({"price": 3}, "Book has no field price"),
+    ],
+)
+def test_a_field_that_does_not_fit_is_refused(changes: dict[str, Any], message: str) -> None:
+    """Kind, length, zone and range are checked when the agvent is made."""
+    with pytest.raises(EventError) as raised:
+        book(**changes)
+    assert raised.value.message == message
+
+
+def test_a_field_without_a_default_must_be_given() -> None:
+    """Its name and kind are said."""
+    with pytest.raises(EventError, match=r"Book needs title"):
+        Book(author="V. P.")  # type: ignore[call-arg]
+
+
+def test_an_agvent_is_frozen() -> None:
+    """What was checked is what is published."""
+    with pytest.raises(EventError, match=r"Book is frozen: pages cannot change"):
+        book().pages = 3  # type: ignore[misc]
+
+
+def test_a_field_may_be_no_method() -> None:
+    """A name stands once in a type."""
+    with pytest.raises(ProgramError, match=r"Twice.margin is a field and a method"):
+
+        class Twice(Agvent):
+            margin: Opaque[float]
+
+            def margin(self) -> float:  # type: ignore[no-redef]
+                return 1.0
+
+
+def test_an_annotation_that_is_no_kind_is_refused() -> None:
+    """The message lists the kinds."""
+    with pytest.raises(ProgramError, match=r"Wrong.a is annotated .*complex.*, which no event can hold"):
+
+        class Wrong(Agvent):
+            a: complex
+
+    with pytest.raises(ProgramError, match=r"Mixed.a may be of several kinds"):
+
+        class Mixed(Agvent):
+            a: int | str
+
+
+def test_a_kind_that_is_none_is_refused_with_the_line() -> None:
+    """Of a parameter, and of a result."""
+    here = inspect.getsourcelines(test_a_kind_that_is_none_is_refused_with_the_line)[1]
+    with pytest.raises(ProgramError, match=r"Wrong.f\(a\) is annotated .*set.*, which no event can hold") as raised:
+
+        class Wrong(Agvent):
+            def f(self, a: set[int]) -> int:
+                return len(a)
+
+    assert raised.value.line == here + 6
+
+
+def test_a_behaviour_says_what_it_takes_and_gives() -> None:
+    """A missing annotation, a star, or the name of a filter's own function is refused with the line."""
+    with pytest.raises(ProgramError, match=r"Silent.price does not say what it returns") as raised:
+
+        class Silent(Agvent):
+            def price(self):  # type: ignore[no-untyped-def]
+                return 3
+
+    here = inspect.getsourcelines(test_a_behaviour_says_what_it_takes_and_gives)[1]
+    assert raised.value.line == here + 5
+    with pytest.raises(ProgramError, match=r"Starred.price: amounts has no kind"):
+
+        class Starred(Agvent):
+            def price(self, *amounts: int) -> int:
+                return 3
+
+    with pytest.raises(ProgramError, match=r"Function.contains: filters have a function of that name"):
+
+        class Function(Agvent):
+            def contains(self, text: str) -> bool:
+                return bool(text)
+
+
+def test_versions_live_side_by_side() -> None:
+    """A class with more fields is another version of its type; one with other code is the same version."""
+
+    def first() -> type[Agvent]:
+        class Tape(Agvent):
+            minutes: int
+
+            def is_long(self) -> bool:
+                return self.minutes > 60
+
+        return Tape
+
+    def mended() -> type[Agvent]:
+        class Tape(Agvent):
+            minutes: int
+
+            def is_long(self) -> bool:
+                return self.minutes > 90
+
+        return Tape
+
+    def wider() -> type[Agvent]:
+        class Tape(Agvent):
+            minutes: int
+            label: str = ""
+
+            def is_long(self) -> bool:
+                return self.minutes > 60
+
+        return Tape
+
+    types = [type_of(made()) for made in (first, mended, wider)]
+    assert types[0].schema == types[1].schema != types[2].schema
+    assert types[0].program == types[2].program != types[1].program

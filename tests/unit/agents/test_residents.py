@@ -1,0 +1,117 @@
+"""Agvents at their subscriber's home: kept, called, disposed of; and as the subscriber holds them."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agvent import limits
+from agvent.agents.asking import Came
+from agvent.agents.received import Received
+from agvent.agents.residents import Residents
+from agvent.agents.sandbox import Task
+from agvent.agents.types import type_of
+from agvent.errors import AdmissionError, BehaviourError, EventError
+from agvent.event import EventId
+from agvent.wire.codec import decode_event
+from agvent.wire.messages import Answered, Call
+from tests.publishing_house import Book
+from tests.sandboxes import booked, trusted
+
+FIRST = EventId("house", 1)
+CALLS = (Call("margin", ()),)
+
+
+def test_an_agvent_stays_until_it_is_disposed_of() -> None:
+    """For its own subscriber only."""
+    residents, came = Residents(), Came("house", b"event")
+    residents.keep("ann", FIRST, came, 0)
+    assert residents.task("ann", FIRST, CALLS, 1) == Task("house", b"event", CALLS)
+    with pytest.raises(AdmissionError, match="house's agvent 1 is not here for ben"):
+        residents.task("ben", FIRST, CALLS, 1)
+    assert residents.dispose("ann", FIRST)
+    assert not residents.dispose("ann", FIRST)
+    with pytest.raises(AdmissionError, match="house's agvent 1 is not here for ann"):
+        residents.task("ann", FIRST, CALLS, 1)
+
+
+def test_its_time_ends_its_stay() -> None:
+    """At its expiry, and without one after an hour, whether or not anybody looked."""
+    residents, came = Residents(), Came("house", b"event")
+    residents.keep("ann", FIRST, came, 0, expires=10)
+    residents.keep("ann", EventId("house", 2), came, 0)
+    with pytest.raises(AdmissionError):
+        residents.task("ann", FIRST, CALLS, 10)
+    assert (residents.expire(10), residents.expire(10)) == (1, 0)
+    assert residents.expire(limits.RESIDENCE_US) == 1
+
+
+def test_a_subscriber_keeps_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest makes room; one that leaves keeps none."""
+    monkeypatch.setattr(limits, "RESIDENTS_MAX", 2)
+    residents = Residents()
+    ids = [EventId("house", number) for number in range(3)]
+    for id in ids:
+        residents.keep("ann", id, Came("house", b""), 0)
+    assert [residents.dispose("ann", id) for id in ids] == [False, True, True]
+    residents.keep("ann", FIRST, Came("house", b""), 0)
+    residents.leave("ann")
+    assert not residents.dispose("ann", FIRST)
+
+
+def received() -> Received:
+    """A book at a subscriber, whose calls a sandbox in this process answers."""
+    event, sandbox = booked(), trusted(Book)
+
+    async def ask(call: Call) -> Answered:
+        ((answered,),) = sandbox.run([Task("house", event, (call,))])
+        return answered
+
+    return Received(decode_event(event), type_of(Book), ask)
+
+
+def test_a_subscriber_reads_attributes_and_awaits_behaviours() -> None:
+    """By place or by name; `dir` and docstrings say what there is."""
+    book = received()
+
+    async def calls() -> list[Any]:
+        return [
+            await book.wholesale_price(1000, "Istanbul"),
+            await book.wholesale_price(1000, destination="Istanbul"),
+            await book.wholesale_price(amount=1),
+        ]
+
+    assert (book.pages, book.isbn, book.dimensions) == (320, None, [240.0, 160.0, 30.0])
+    assert asyncio.run(calls()) == [40_900.0, 40_900.0, 1_140.0]
+    assert book.references_contain.__doc__ == "Does the book cite this author?"
+    assert {"pages", "margin", "wholesale_price"} <= set(dir(book))
+
+
+def test_what_is_hidden_is_not_at_the_subscriber() -> None:
+    """Neither its value nor a way to it."""
+    book = received()
+    for name in ("_references", "contract", "arrive"):
+        with pytest.raises(AttributeError, match=f"the agvent has no attribute or behaviour '{name}'"):
+            getattr(book, name)
+    with pytest.raises(BehaviourError, match=r"Book.margin: margin is opaque: filters compare it, nobody reads it"):
+        asyncio.run(call_of(book.margin))
+
+
+async def call_of(behaviour: Any) -> Any:
+    return await behaviour()
+
+
+def test_a_fault_is_raised_where_it_was_called() -> None:
+    """With the fault's own words; arguments without a place are refused at once."""
+    book = received()
+
+    async def call(*args: Any, **named: Any) -> Any:
+        return await book.wholesale_price(*args, **named)
+
+    with pytest.raises(BehaviourError, match=r"Book.wholesale_price: argument 1 of wholesale_price is not of kind int"):
+        asyncio.run(call("many"))
+    for args, named in (((1,), {"amount": 2}), ((), {"destination": "Oslo"}), ((), {"price": 3})):
+        with pytest.raises(EventError, match=r"wholesale_price takes \(amount, destination\)"):
+            asyncio.run(call(*args, **named))

@@ -1,0 +1,70 @@
+"""Turns at the workers: one lane for each principal."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from agvent.sandbox.kept import Kept
+from agvent.sandbox.lanes import Lanes
+
+
+def test_a_principal_holds_one_worker() -> None:
+    """While its first turn lasts its second waits, and another principal's runs."""
+    lanes, release, order = Lanes(2), threading.Event(), list[str]()
+
+    def slow() -> None:
+        release.wait(10)
+        order.append("eve 1")
+
+    first = lanes.submit("eve", slow)
+    second = lanes.submit("eve", lambda: order.append("eve 2"))
+    lanes.submit("ann", lambda: order.append("ann")).result(10)
+    assert (order, second.done()) == (["ann"], False)
+    release.set()
+    first.result(10)
+    second.result(10)
+    assert order == ["ann", "eve 1", "eve 2"]
+    lanes.close()
+
+
+def test_lanes_take_turns() -> None:
+    """With one worker, a lane that has many turns goes to the end of the line after each."""
+    lanes, release, order = Lanes(1), threading.Event(), list[str]()
+
+    def begin() -> None:
+        release.wait(10)
+
+    def turn(name: str) -> Callable[[], None]:
+        return lambda: order.append(name)
+
+    done = [lanes.submit("begin", begin), *(lanes.submit(name, turn(name)) for name in ("eve", "eve", "eve", "ann"))]
+    release.set()
+    for one in done:
+        one.result(10)
+    assert order == ["eve", "ann", "eve", "eve"]
+    lanes.close()
+
+
+def test_a_turn_that_fails_is_known_to_who_waits() -> None:
+    """And the lane goes on."""
+    lanes = Lanes(1)
+
+    def fail() -> None:
+        raise IndexError
+
+    failed = lanes.submit("eve", fail)
+    with pytest.raises(IndexError):
+        failed.result(10)
+    lanes.submit("eve", lambda: None).result(10)
+    lanes.close()
+
+
+def test_the_latest_answers_are_kept() -> None:
+    """At least half of the size, at most all of it."""
+    kept = Kept(4)
+    for number in range(6):
+        kept.put(bytes([number]), number)
+    assert [kept.get(bytes([number])) for number in range(6)] == [None, None, 2, 3, 4, 5]
