@@ -76,6 +76,11 @@ class Advertisements:
         live = [entry.type for entry in owner.entries.values() if entry.live and not record.gone]
         owner.reach = frozenset(name for type in live for name in (type.name, *type.ancestors))
 
+    def snapshot(self) -> Iterator[Owned]:
+        """One record for each owner, tombstones included."""
+        for name, owner in self._owners.items():
+            yield Owned(name, owner.incarnation, owner.version, tuple(owner.entries.values()), owner.gone)
+
     def missing(self, known: Mapping[str, tuple[int, int]]) -> Iterator[Adverts]:
         """What a neighbour that knows this much lacks, without a trace."""
         for name, owner in self._owners.items():

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from agvent import limits
-from agvent.broker.records import Acknowledged, Arrived, Booted, Joined, Noticed
+from agvent.broker.records import Acknowledged, Arrived, Booted, Joined, Noticed, Queued, Waited
 from agvent.wire.messages import Deliver, Gap
 
 BOOT_SHIFT = 32
@@ -112,6 +112,26 @@ class Deliveries:
     def join(self, record: Joined) -> None:
         durable = Queue(waiting={}, expires={}, last_of={})
         self.clients.setdefault(record.client, Client(record.client, durable, self._fast_queue()))
+
+    def recall(self, record: Queued) -> None:
+        """A client from a snapshot."""
+        durable = Queue(record.number, record.received, waiting={}, expires={}, last_of=dict(record.last_of))
+        self.clients[record.client] = Client(record.client, durable, self._fast_queue())
+
+    def recall_waiting(self, record: Waited) -> None:
+        queue, number = self.clients[record.client].durable, record.delivery.number
+        queue.waiting[number] = record.delivery
+        if isinstance(record.delivery, Deliver):
+            queue.event_bytes += len(record.delivery.event)
+        if record.expires:
+            queue.expires[number] = record.expires
+
+    def snapshot(self) -> Iterator[Queued | Waited]:
+        for name, client in self.clients.items():
+            queue = client.durable
+            yield Queued(name, queue.number, queue.received, dict(queue.last_of))
+            for number, delivery in queue.waiting.items():
+                yield Waited(name, delivery, queue.expires.get(number, 0))
 
     def arrive(self, record: Arrived) -> None:
         for name, versions in record.deliveries:
