@@ -9,6 +9,8 @@ AgventError
 │   └── LogError           rows that do not fit the event log, or a log that cannot be opened as asked
 └── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
     ├── IndexFileError     a saved index that cannot be used
+    ├── JournalError       a journal that is damaged, or that another process has open
+    │   └── JournalFull    no room on its disk
     ├── LogFileError       a file of an event log that is missing, torn or altered
     ├── SparkFault         Spark or its Java that is missing, does not start, or failed at a job
     └── WireError          bytes from a peer that are no frame, message or event
@@ -75,6 +77,14 @@ class EnvironmentFault(AgventError):
 
 class IndexFileError(EnvironmentFault):
     """A saved index that is missing, torn, altered or of another version."""
+
+
+class JournalError(EnvironmentFault):
+    """A journal that is damaged where it had been safe, or that cannot be opened."""
+
+
+class JournalFull(JournalError):
+    """No room on the journal's disk; what could not be written was taken back."""
 
 
 class LogFileError(EnvironmentFault):

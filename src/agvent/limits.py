@@ -143,6 +143,12 @@ TICK_US: Final = 500_000
 PUBLISH_CREDIT: Final = 64
 """Publications that a client may have unacknowledged."""
 
+JOURNAL_SEGMENT_BYTES_MAX: Final = 64 << 20
+"""A segment of the journal: read at a start in 0.3 s, and small beside the disk it is dropped from."""
+
+JOURNAL_GROWTH_MAX: Final = 4
+"""How often a snapshot's size is written before the next: a fifth of what is written is snapshots, at most."""
+
 CONDITIONS_KEPT_MAX: Final = 8_192
 """Conditions of a saved index that are kept once read, some 2 KB each."""
 
