@@ -39,10 +39,14 @@ Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements
 
 
 class Session:
-    """One client. Sequences, versions and requests only grow."""
+    """One client. Sequences, versions and requests only grow.
 
-    def __init__(self, client: str) -> None:
+    A delivery is acknowledged when the caller is `done` with it; with `prompt`, when it was given."""
+
+    def __init__(self, client: str, *, prompt: bool = True) -> None:
         self.client = client
+        self.prompt = prompt
+        self.broker = ""
         self.incarnation = 0
         self.inboxes = (Inbox(), Inbox())  # durable, fast
         self.attached = False
@@ -118,7 +122,11 @@ class Session:
         first = [
             min((s for f, s in self.unacknowledged if f == fast), default=self._sequences[fast] + 1) for fast in (0, 1)
         ]
-        self._out = [Attach(self.client, self.incarnation, *(inbox.received for inbox in self.inboxes), *first)]
+        self._out = [
+            Attach(
+                self.client, self.incarnation, *(inbox.acknowledged for inbox in self.inboxes), *first, self.broker
+            )
+        ]  # fmt: skip
 
     def link_down(self) -> None:
         self.attached = False
@@ -159,10 +167,25 @@ class Session:
         return [message]
 
     def _delivered(self, message: Deliver | Gap) -> list[AnyMessage]:
-        given = self.inboxes[message.fast].take(message)
-        self._out = [one for one in self._out if not isinstance(one, Received)]
-        self._out.append(Received(*(inbox.received for inbox in self.inboxes)))
+        inbox = self.inboxes[message.fast]
+        given = inbox.take(message)
+        if self.prompt:
+            for one in given:
+                inbox.done(one.number)
+            self._acknowledge()
         return [*given]
+
+    def done(self, message: Deliver | Gap) -> None:
+        """The caller is done with a delivery: it will not come again, whatever happens to this process."""
+        inbox = self.inboxes[message.fast]
+        before = inbox.acknowledged
+        inbox.done(message.number)
+        if self.attached and inbox.acknowledged > before:
+            self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        self._out = [one for one in self._out if not isinstance(one, Received)]
+        self._out.append(Received(*(inbox.acknowledged for inbox in self.inboxes)))
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
@@ -176,16 +199,24 @@ class Session:
         """Says again what was not answered; to a broker that lost its disk, everything that is to hold."""
         self.attached, self.credit = True, message.credit
         self._sent.clear()
-        lost = self.incarnation not in (0, message.incarnation)
-        self.incarnation = message.incarnation
+        known = (self.broker, self.incarnation)
+        lost = known not in (("", 0), (message.broker, message.incarnation))
+        self.broker, self.incarnation = message.broker, message.incarnation
         if lost:
             self.inboxes = (Inbox(), Inbox())
+        elif known == ("", 0):
+            self._sequences = [*map(max, self._sequences, (message.sequence, message.fast_sequence))]
+            self._version = max(self._version, message.version)
+        for inbox, received in zip(self.inboxes, (message.received, message.fast_received), strict=True):
+            inbox.begin_after(received)
+        if lost:
             for type in self.types.values():
                 self._again(Advertise(self._next_request(), type))
             for subscribe in list(self.subscriptions.values()):
                 self._again(Subscribe(self._next_request(), subscribe.version, subscribe.subscription))
         self._out.extend(self.requests.values())
-        notice = Gap(0, 0, 0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
+        reason = "lost_disk" if known[0] == message.broker else "moved"
+        notice = Gap(0, 0, 0, "", 0, 0, False, reason, tuple(self.subscriptions))
         return [message, notice] if lost and self.subscriptions else [message]
 
     def _again(self, request: Request) -> None:
