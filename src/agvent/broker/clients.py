@@ -115,7 +115,8 @@ class Clients:
             self.tables.name,
             self.tables.incarnation,
             limits.PUBLISH_CREDIT,
-            *accepted,
+            accepted[False],
+            accepted[True],
             client.durable.received,
             client.fast.received,
             max(versions, default=0),
@@ -228,9 +229,10 @@ class Clients:
             event = decode_event(publication.event)
             parsed_to(publication.to)
             self._check_type(publication.publisher, event.type)
-        except AgventError:
-            self._published(link, attachment, publication)  # it is settled, with the refusal that follows
-            raise
+        except AgventError as error:
+            self.out.send(link, _refused(Publish(publication), str(error)))
+            self._published(link, attachment, publication)  # it is settled, by the refusal
+            return
         self.entrance.accept(publication, event, now, lambda: self._published(link, attachment, publication))
 
     def _publish_waiting(self, now: int) -> None:

@@ -8,6 +8,7 @@ have a queue of their own, in memory: its numbers begin anew, and higher, with e
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, takewhile
 
 import msgspec
 
@@ -41,7 +42,7 @@ class Queue(msgspec.Struct):
 
     def acknowledge(self, number: int) -> None:
         self.received = max(self.received, number)
-        for one in [one for one in self.waiting if one <= number]:
+        for one in list(takewhile(lambda one: one <= number, self.waiting)):
             self.remove(one)
 
     def remove(self, number: int) -> Deliver | Gap:
@@ -55,10 +56,10 @@ class Queue(msgspec.Struct):
         """What may be sent now, up to a number: in order, within the window, a gap notice for what expired."""
         if self.sent >= until:
             return
-        for number, delivery in self.waiting.items():
+        for number, delivery in islice(self.waiting.items(), limits.DELIVERY_WINDOW):
             if number <= self.sent:
                 continue
-            if number > until or number - self.received > limits.DELIVERY_WINDOW:
+            if number > until:
                 return
             if isinstance(delivery, Deliver) and 0 < self.expires.get(number, 0) <= now:
                 delivery = _gap(delivery, "expired")

@@ -7,7 +7,9 @@ would have to be saved to outlive the process.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import takewhile
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
@@ -59,6 +61,7 @@ class Session:
         self._request = 0
         self._version = 0
         self._sent: set[tuple[bool, int]] = set()  # publications that went out on this link
+        self._unsent: deque[tuple[bool, int]] = deque()  # those that did not, in order
         self._out: list[AnyMessage] = []
 
     # What the caller asks
@@ -98,6 +101,7 @@ class Session:
         sequence = self._sequences[fast]
         publication = Publication(self.client, sequence, encode_event(event), to, destinations, expires, fast)
         self.unacknowledged[fast, sequence] = publication
+        self._unsent.append((fast, sequence))
         return sequence
 
     def _next_request(self) -> int:
@@ -119,14 +123,11 @@ class Session:
     # The link
 
     def link_up(self) -> None:
-        first = [
+        first, fast_first = (
             min((s for f, s in self.unacknowledged if f == fast), default=self._sequences[fast] + 1) for fast in (0, 1)
-        ]
-        self._out = [
-            Attach(
-                self.client, self.incarnation, *(inbox.acknowledged for inbox in self.inboxes), *first, self.broker
-            )
-        ]  # fmt: skip
+        )
+        durable, fast = (inbox.acknowledged for inbox in self.inboxes)
+        self._out = [Attach(self.client, self.incarnation, durable, fast, first, fast_first, self.broker)]
 
     def link_down(self) -> None:
         self.attached = False
@@ -142,12 +143,11 @@ class Session:
         return out
 
     def _sendable(self) -> Iterator[Publication]:
-        for key, publication in self.unacknowledged.items():
-            if len(self._sent) >= self.credit:
-                return
-            if key not in self._sent:
+        while self._unsent and len(self._sent) < self.credit:
+            key = self._unsent.popleft()
+            if key in self.unacknowledged:
                 self._sent.add(key)
-                yield publication
+                yield self.unacknowledged[key]
 
     def receive(self, message: AnyMessage) -> list[AnyMessage]:
         """What the caller should know of a message: nothing of a repeat."""
@@ -189,7 +189,8 @@ class Session:
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
-        done = [key for key in self.unacknowledged if key[0] == message.fast and key[1] <= message.sequence]
+        ours = (key for key in self.unacknowledged if key[0] == message.fast)
+        done = list(takewhile(lambda key: key[1] <= message.sequence, ours))
         for key in done:
             del self.unacknowledged[key]
             self._sent.discard(key)
@@ -199,6 +200,7 @@ class Session:
         """Says again what was not answered; to a broker that lost its disk, everything that is to hold."""
         self.attached, self.credit = True, message.credit
         self._sent.clear()
+        self._unsent = deque(self.unacknowledged)
         known = (self.broker, self.incarnation)
         lost = known not in (("", 0), (message.broker, message.incarnation))
         self.broker, self.incarnation = message.broker, message.incarnation

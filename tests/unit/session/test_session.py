@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agvent import limits
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Append, Came, Input, LinkDown, LinkUp, Send, Synced
 from agvent.event import Event
@@ -154,3 +155,25 @@ def test_a_refusal_says_of_which_quality() -> None:
     desk.give([])
     refused = [one for one in desk.told["link"] if isinstance(one, Refused)]
     assert refused == [Refused(0, 1, "'ada' has not advertised the type 'Unheard'", True)]
+
+
+def test_a_gap_beyond_the_window_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A subscriber that reads too late gets what it was sent, a notice for what was let go, and the rest."""
+    monkeypatch.setattr(limits, "CLIENT_DELIVERIES_MAX", 200)
+    desk = Desk()
+    session = Session("ada", prompt=False)
+    desk.attach(session, "link")
+    session.subscribe(ALL)
+    publish(desk, "link", 500)
+    done = 0
+    while done < len(told := desk.told["link"]):
+        for message in [one for one in told[done:] if isinstance(one, (Deliver, Gap))]:
+            session.done(message)
+        done = len(told)
+        desk.give([])
+    gaps = [one for one in told if isinstance(one, Gap)]
+    received = desk.numbers("link")
+    assert {gap.reason for gap in gaps} == {"quota"}
+    assert received == sorted(set(received))
+    let_go = {sequence for gap in gaps for sequence in range(gap.first, gap.last + 1)}
+    assert sorted(let_go | set(received)) == list(range(1, 501))
