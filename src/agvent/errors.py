@@ -6,12 +6,14 @@ AgventError
 │   ├── EventError         an event that is not an event: the value and the path to it
 │   ├── SubscriptionError  an id that is taken, unknown or malformed
 │   ├── TranslationError   a tree that the asked language cannot express
+│   ├── RefusedError       publications that a broker refused, and why each
 │   └── LogError           rows that do not fit the event log, or a log that cannot be opened as asked
 └── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
     ├── IndexFileError     a saved index that cannot be used
     ├── JournalError       a journal that is damaged, or that another process has open
     │   └── JournalFull    no room on its disk
     ├── LogFileError       a file of an event log that is missing, torn or altered
+    ├── NetworkFault       a broker that cannot be reached, turns a client away, or goes
     ├── SparkFault         Spark or its Java that is missing, does not start, or failed at a job
     └── WireError          bytes from a peer that are no frame, message or event
 
@@ -19,6 +21,9 @@ Our own bugs are assertions and are never caught.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class AgventError(Exception):
@@ -67,6 +72,16 @@ class TranslationError(CallerError):
     """A tree that the asked language has no words for."""
 
 
+class RefusedError(CallerError):
+    """Publications that a broker refused. `reasons` by their place among those published; `receipts` of the others."""
+
+    def __init__(self, reasons: Mapping[int, str], receipts: Sequence[Any]) -> None:
+        at, reason = next(iter(reasons.items()))
+        more = f", and {len(reasons) - 1} others" if len(reasons) > 1 else ""
+        super().__init__(f"refused: {reason}" if len(receipts) + len(reasons) == 1 else f"refused {at}: {reason}{more}")
+        self.reasons, self.receipts = reasons, receipts
+
+
 class LogError(CallerError):
     """Rows that do not fit a table of the event log, or a log that cannot be opened as asked."""
 
@@ -89,6 +104,10 @@ class JournalFull(JournalError):
 
 class LogFileError(EnvironmentFault):
     """A head or segment of an event log that is missing, torn, altered or of another format."""
+
+
+class NetworkFault(EnvironmentFault):
+    """A broker that cannot be reached, that turns somebody away, or that went before it answered."""
 
 
 class SparkFault(EnvironmentFault):

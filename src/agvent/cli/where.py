@@ -1,0 +1,79 @@
+"""Which brokers a command speaks to: those of a network that `agvent up` started, or an address."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from agvent.errors import CallerError, NetworkFault
+
+if TYPE_CHECKING:
+    from agvent.net.address import Address
+
+FOLDER = "agvent-network"
+NETWORK = "network.json"
+
+Result = TypeVar("Result")
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--at", metavar="ADDRESSES", help="brokers as host:port, several with commas")
+    parser.add_argument(
+        "--network", metavar="FOLDER", default=FOLDER, help=f"a network of `agvent up` ({FOLDER}); --at goes before it"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
+
+
+def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    import uvloop
+
+    return uvloop.run(coroutine)
+
+
+def network(args: argparse.Namespace) -> dict[str, Address]:
+    """The brokers by name; by their address if names are not known."""
+    from agvent.net.address import address_of, addresses_of
+
+    if args.at:
+        return {str(address): address for address in addresses_of(args.at)}
+    path = Path(args.network) / NETWORK
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {"127.0.0.1:4780": address_of("127.0.0.1:4780")}
+    except (OSError, ValueError) as error:
+        raise CallerError(f"{path}: {error}") from None
+    return {name: address_of(address) for name, address in found.items()}
+
+
+def brokers(args: argparse.Namespace) -> str:
+    """The addresses that a client takes."""
+    return ",".join(str(address) for address in network(args).values())
+
+
+def named(args: argparse.Namespace, name: str) -> Address:
+    """The address of one broker of the network."""
+    found = network(args)
+    if name in found:
+        return found[name]
+    if args.at and len(found) == 1:
+        return next(iter(found.values()))
+    raise CallerError(f"no broker {name!r} here", hint=f"there are {', '.join(found)}")
+
+
+async def ask_all(addresses: dict[str, Address], request: str, **facts: Any) -> dict[str, Any]:
+    """The answer of each broker; a NetworkFault in place of one that does not answer."""
+    from agvent.net.dialled import ask
+
+    answers = await asyncio.gather(
+        *(ask(address, request, **facts) for address in addresses.values()), return_exceptions=True
+    )
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, NetworkFault):
+            raise answer
+    return dict(zip(addresses, answers, strict=True))
