@@ -11,6 +11,10 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 PRINTED = {
+    "live_alerts.py": """\
+nyse:2 at 99.5
+nyse:3 at 98.0
+""",
     "stock_alerts.py": """\
 IBM ['ada: IBM is cheap']
 MSFT ['ben: any large trade', 'cy: tech moves']

@@ -53,7 +53,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"where they keep it ({FOLDER})"
     )
-    parser.add_argument("--first-port", type=int, default=4780, metavar="PORT", help="the first one's port (4780)")
+    parser.add_argument(
+        "--first-port", type=int, default=4780, metavar="PORT", help="the first one's port (4780); 0: whatever is free"
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON when they are up, and no table")
     parser.set_defaults(run=run)
 
