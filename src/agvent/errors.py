@@ -6,6 +6,7 @@ AgventError
 │   ├── EventError         an event that is not an event: the value and the path to it
 │   ├── SubscriptionError  an id that is taken, unknown or malformed
 │   ├── TranslationError   a tree that the asked language cannot express
+│   ├── DeniedError        something that a principal was not granted
 │   ├── RefusedError       publications that a broker refused, and why each
 │   └── LogError           rows that do not fit the event log, or a log that cannot be opened as asked
 └── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
@@ -70,6 +71,13 @@ class SubscriptionError(CallerError):
 
 class TranslationError(CallerError):
     """A tree that the asked language has no words for."""
+
+
+class DeniedError(CallerError):
+    """Something that a principal may not do: the message names what is missing."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(f"denied: it takes {missing}")
 
 
 class RefusedError(CallerError):

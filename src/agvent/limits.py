@@ -149,6 +149,9 @@ SOCKET_BUFFER_BYTES_MAX: Final = 256 << 10
 INTRODUCTION_SECONDS_MAX: Final = 5.0
 """How long a connection may take to say who it is: ten round trips around the world."""
 
+CLOSE_SECONDS_MAX: Final = 2.0
+"""How long a connection that ends may take to send its last words."""
+
 CONNECTIONS_MAX: Final = 8_192
 """Connections of one broker: below the descriptors that Linux gives a process by default when raised to its hard limit,
 and some 400 MB if all of them are full."""
@@ -156,6 +159,12 @@ and some 400 MB if all of them are full."""
 CLIENT_BACKLOG_MESSAGES_MAX: Final = 4_096
 """Answers that wait for a client which does not read: sixteen times what it may have under way. Beyond it the
 connection ends."""
+
+PRINCIPAL_CONNECTIONS_MAX: Final = 256
+"""Connections of one principal: one that opens more takes no place from the others."""
+
+CLIENT_SUBSCRIPTIONS_MAX: Final = 100_000
+"""Subscriptions of one client, some 2 KB each in the index."""
 
 CLIENT_UNACKNOWLEDGED_MAX: Final = 1_024
 """Publications that a client process keeps unacknowledged before `publish` waits: enough to fill any credit."""

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agvent.cli.where import add_where, brokers, run_async
+from agvent.cli.where import add_where, client, run_async
 from agvent.errors import CallerError
 from agvent.types import AdvertisedAttribute, AgventType
 
 if TYPE_CHECKING:
+    from agvent.net.connect import Connecting
     from agvent.wire.messages import Advertised
 
 SUMMARY = "say that a client publishes a type"
@@ -43,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     attributes = tuple(_attribute(text) for text in args.attributes)
     type = AgventType(name=args.type, attributes=attributes, ancestors=tuple(args.parent))
-    answer = run_async(_advertise(brokers(args), args.name, type, end=args.end))
+    answer = run_async(_advertise(client(args, args.name), type, end=args.end))
     confirmed, pending = (answer.confirmed, answer.pending) if answer is not None else ((), ())
     if args.json:
         shown = {"type": args.type, "by": args.name, "end": args.end, "confirmed": confirmed, "pending": pending}
@@ -61,11 +62,9 @@ def _attribute(text: str) -> AdvertisedAttribute:
     return AdvertisedAttribute(name, kind)
 
 
-async def _advertise(addresses: str, name: str, type: AgventType, *, end: bool) -> Advertised | None:
-    from agvent.net.connect import connect
-
-    async with connect(addresses, name=name) as client:
+async def _advertise(connecting: Connecting, type: AgventType, *, end: bool) -> Advertised | None:
+    async with connecting as acting:
         if end:
-            await client.unadvertise(type.name)
+            await acting.unadvertise(type.name)
             return None
-        return await client.advertise(type)
+        return await acting.advertise(type)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import resource
 import signal
 from pathlib import Path
 
 import msgspec
 
-from agvent.cli.where import add_where, named, network, run_async
+from agvent.cli.where import add_where, credentials, named, network, run_async
 from agvent.errors import CallerError
 
 SUMMARY = "run a broker; kill, drain, stop or forget one"
@@ -74,17 +75,24 @@ def run(args: argparse.Namespace) -> int:
         )
         await server.run()
 
+    _raise_descriptors()
     run_async(serve())
     return 0
+
+
+def _raise_descriptors() -> None:
+    """A connection is a descriptor: as many as this process may have."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def say(args: argparse.Namespace) -> int:
     from agvent.net.dialled import ask
 
     if args.doing == "forget":
-        answer = run_async(ask(named(args, _teller(args)), "forget", name=args.broker))
+        answer = run_async(ask(named(args, _teller(args)), "forget", credentials=credentials(args), name=args.broker))
     else:
-        answer = run_async(ask(named(args, args.broker), args.doing))
+        answer = run_async(ask(named(args, args.broker), args.doing, credentials=credentials(args)))
     shown = {"broker": args.broker, "done": args.doing, **(answer or {})}
     print(msgspec.json.encode(shown).decode() if args.json else f"{args.broker}: {args.doing}")
     return 0

@@ -6,7 +6,7 @@ import argparse
 
 import msgspec
 
-from agvent.cli.where import add_where, named, run_async
+from agvent.cli.where import add_where, credentials, named, run_async
 
 SUMMARY = "cut or heal the link between two brokers"
 
@@ -37,7 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from agvent.net.dialled import ask
 
-    run_async(ask(named(args, args.broker), args.doing, name=args.neighbour))
+    run_async(ask(named(args, args.broker), args.doing, credentials=credentials(args), name=args.neighbour))
     if args.json:
         print(msgspec.json.encode({"link": [args.broker, args.neighbour], "done": args.doing}).decode())
     else:

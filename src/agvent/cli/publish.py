@@ -13,7 +13,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from agvent.cli.where import add_where, brokers, run_async
+from agvent.cli.where import add_where, client, run_async
 from agvent.errors import CallerError, EventError, RefusedError
 from agvent.event import Event
 from agvent.event_json import decode_event
@@ -65,38 +65,36 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _publish(args: argparse.Namespace) -> tuple[int, int, str]:
-    from agvent.net.connect import connect
-
     published = refused = 0
     last = "none"
     known: set[str] = set()
-    async with connect(brokers(args), name=args.name) as client:
+    async with client(args, args.name) as publisher:
         with _bar() as bar:
             task = bar.add_task("events", total=None)
             batches = _batches(args.events)
             # A pipe is read in a thread: links stay alive while nothing comes.
             while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-                await _advertise(client, batch, known)
+                await _advertise(publisher, batch, known)
                 try:
-                    receipts = await client.publish_batch(batch, to=args.to, fast=args.fast)
+                    receipts = await publisher.publish_batch(batch, to=args.to, fast=args.fast)
                 except RefusedError as error:
                     receipts = list(error.receipts)
                     refused += len(error.reasons)
                     print(f"refused: {next(iter(error.reasons.values()))}", file=sys.stderr)
                 published += len(receipts)
-                last = f"{client.name}:{receipts[-1].id.sequence}" if receipts else last
+                last = f"{publisher.name}:{receipts[-1].id.sequence}" if receipts else last
                 bar.advance(task, len(batch))
     return published, refused, last
 
 
-async def _advertise(client: Client, batch: list[Event], known: set[str]) -> None:
+async def _advertise(publisher: Client, batch: list[Event], known: set[str]) -> None:
     """Advertises the types that are met for the first time."""
     from agvent.types import AgventType
 
     for event in batch:
         if event.type is not None and event.type not in known:
             known.add(event.type)
-            await client.advertise(AgventType(name=event.type, ancestors=event.ancestors))
+            await publisher.advertise(AgventType(name=event.type, ancestors=event.ancestors))
 
 
 def _bar() -> Progress:

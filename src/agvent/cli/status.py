@@ -9,7 +9,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from agvent.cli.where import add_where, ask_all, network, run_async
+from agvent.cli.where import add_where, ask_all, credentials, network, run_async
 from agvent.errors import NetworkFault
 
 SUMMARY = "show what the brokers of a network are doing"
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    answers = run_async(ask_all(network(args), "status"))
+    answers = run_async(ask_all(network(args), "status", shown=credentials(args)))
     silent = [answer for answer in answers.values() if isinstance(answer, NetworkFault)]
     if len(silent) == len(answers):
         raise silent[0]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agvent.cli.languages import add_language
-from agvent.cli.where import add_where, brokers, run_async
+from agvent.cli.where import add_where, client, run_async
 from agvent.event import TYPES, Event
 from agvent.store.values import encode_values
 
@@ -62,11 +62,9 @@ def run(args: argparse.Namespace) -> int:
 
 async def subscribed(args: argparse.Namespace, name: str, id: str, *, detach: bool) -> int:
     """Opens the subscription and prints what comes, until it is interrupted."""
-    from agvent.net.connect import connect
-
     options = {key: getattr(args, key) for key in ("type", "topic", "pattern", "channel") if getattr(args, key)}
-    async with connect(brokers(args), name=name) as client:
-        printing = asyncio.create_task(_print(client, args, {"id": id, **options}, detach=detach))
+    async with client(args, name) as subscriber:
+        printing = asyncio.create_task(_print(subscriber, args, {"id": id, **options}, detach=detach))
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, printing.cancel)
         try:
@@ -76,8 +74,8 @@ async def subscribed(args: argparse.Namespace, name: str, id: str, *, detach: bo
     return 0
 
 
-async def _print(client: Client, args: argparse.Namespace, options: dict[str, Any], *, detach: bool) -> None:
-    subscription = await client.subscribe(args.filter, language=args.language, **options)
+async def _print(subscriber: Client, args: argparse.Namespace, options: dict[str, Any], *, detach: bool) -> None:
+    subscription = await subscriber.subscribe(args.filter, language=args.language, **options)
     if detach:
         waiting = f"; not yet known to {', '.join(subscription.pending)}" if subscription.pending else ""
         shown = {"subscription": options["id"], "confirmed": subscription.confirmed, "pending": subscription.pending}

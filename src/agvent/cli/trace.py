@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from agvent.cli.where import add_where, ask_all, network, run_async
+from agvent.cli.where import add_where, ask_all, credentials, network, run_async
 from agvent.errors import CallerError, NetworkFault
 
 SUMMARY = "show an event's way through the network, hop by hop"
@@ -41,7 +41,7 @@ def run(args: argparse.Namespace) -> int:
     if not publisher or not sequence.isdecimal():
         raise CallerError(f"{args.event!r} is no event", hint="write publisher:sequence, such as ada:17")
     facts = {"publisher": publisher, "sequence": int(sequence), "fast": args.fast}
-    answers = run_async(ask_all(network(args), "trace", **facts))
+    answers = run_async(ask_all(network(args), "trace", shown=credentials(args), **facts))
     if all(isinstance(answer, NetworkFault) for answer in answers.values()):
         raise next(iter(answers.values()))
     hops = [hop for answer in answers.values() if not isinstance(answer, NetworkFault) for hop in answer]

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agvent.cli.where import add_where, brokers, run_async
+from agvent.cli.where import add_where, client, run_async
 
 if TYPE_CHECKING:
     from agvent.net.client import Found
+    from agvent.net.connect import Connecting
 
 SUMMARY = "show the types that are published in a network"
 
@@ -32,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    found = run_async(_types(brokers(args), args.type))
+    found = run_async(_types(client(args), args.type))
     for one in found:
         if args.json:
             print(msgspec.json.encode(one).decode())
@@ -42,8 +43,6 @@ def run(args: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
-async def _types(addresses: str, type: str) -> list[Found]:
-    from agvent.net.connect import connect
-
-    async with connect(addresses) as client:
-        return await client.types(type)
+async def _types(connecting: Connecting, type: str) -> list[Found]:
+    async with connecting as asking:
+        return await asking.types(type)

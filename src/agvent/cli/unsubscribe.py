@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from agvent.cli.where import add_where, brokers, run_async
+from agvent.cli.where import add_where, client, run_async
+
+if TYPE_CHECKING:
+    from agvent.net.connect import Connecting
 
 SUMMARY = "end a subscription"
 
@@ -28,13 +32,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    run_async(_unsubscribe(brokers(args), args.name, args.id))
+    run_async(_unsubscribe(client(args, args.name), args.id))
     print(msgspec.json.encode({"unsubscribed": args.id}).decode() if args.json else f"{args.id} is ended")
     return 0
 
 
-async def _unsubscribe(addresses: str, name: str, id: str) -> None:
-    from agvent.net.connect import connect
-
-    async with connect(addresses, name=name) as client:
-        await client.unsubscribe(id)
+async def _unsubscribe(connecting: Connecting, id: str) -> None:
+    async with connecting as asking:
+        await asking.unsubscribe(id)

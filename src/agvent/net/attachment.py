@@ -21,6 +21,7 @@ from agvent.net.address import Address
 from agvent.net.connection import Connection
 from agvent.net.dialled import dial
 from agvent.net.introduction import Welcome
+from agvent.net.tls import Credentials
 from agvent.session.session import Session
 from agvent.wire.link import Change
 from agvent.wire.messages import AnyMessage
@@ -51,9 +52,11 @@ class Attachment:
         addresses: list[Address],
         *,
         failover_s: float,
+        credentials: Credentials | None,
         told: Callable[[list[AnyMessage]], None],
     ) -> None:
         self.session, self.addresses, self.failover_s = session, addresses, failover_s
+        self._credentials = credentials
         self.home: Address | None = None
         self.trouble = ""  # why there is no connection now
         self._told = told
@@ -75,6 +78,7 @@ class Attachment:
         if self._connection is not None and not self._connection.is_lost:
             self.say()
             self._connection.close("the client closes")
+            await self._connection.wait_closed()
 
     # Finding a broker
 
@@ -96,7 +100,7 @@ class Attachment:
 
     async def _try(self, address: Address) -> Found:
         began = time.monotonic_ns()
-        connection, _, welcome = await dial(address, "client", self.session.client)
+        connection, _, welcome = await dial(address, "client", self.session.client, self._credentials)
         return Found(address, connection, welcome, (time.monotonic_ns() - began) // 1000)
 
     async def _keep(self) -> None:

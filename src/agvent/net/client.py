@@ -21,6 +21,7 @@ from agvent.filters.subscription import Subscription
 from agvent.net.address import Address
 from agvent.net.attachment import Attachment
 from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed, item_of
+from agvent.net.tls import Credentials
 from agvent.session.session import Session
 from agvent.types import AgventType
 from agvent.wire import messages as wire
@@ -61,12 +62,15 @@ class Client:
         is_guest: bool,
         context: Mapping[str, Any] | None,
         failover_s: float,
+        credentials: Credentials | None = None,
     ) -> None:
         self.name = name
         self.context: Mapping[str, Any] | None = context
         self._is_guest = is_guest  # nobody of that name comes back: it leaves nothing behind
         self._session = Session(name, prompt=False)
-        self._attachment = Attachment(self._session, addresses, failover_s=failover_s, told=self._hear)
+        self._attachment = Attachment(
+            self._session, addresses, failover_s=failover_s, credentials=credentials, told=self._hear
+        )
         self._answers: dict[int, asyncio.Future[AnyMessage]] = {}
         self._published: tuple[deque[Awaited], deque[Awaited]] = (deque(), deque())  # durable, fast
         self._refused: dict[tuple[bool, int], str] = {}
@@ -239,7 +243,7 @@ class Client:
             elif isinstance(message, Attached):
                 self._attached.set()
             elif isinstance(message, Refused) and message.sequence:
-                self._refused[message.fast, message.sequence] = message.reason
+                self._refused.setdefault((message.fast, message.sequence), message.reason)
             else:
                 self._resolve(message)
 

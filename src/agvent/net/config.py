@@ -15,6 +15,24 @@ IDENTITY: Final = "identity.json"
 NAME_CHARS_MAX: Final = 64
 
 
+class TlsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table [tls] of the file; paths are relative to it."""
+
+    authority: str
+    certificate: str
+    key: str
+    tokens: list[str] = []
+
+
+class Tls(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker's keys. With them, everybody has to show who they are."""
+
+    authority: Path
+    certificate: Path
+    key: Path
+    tokens: list[Path]
+
+
 class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of the file as they stand there."""
 
@@ -22,6 +40,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     listen: str = "127.0.0.1:4780"
     data: str = "data"
     neighbours: dict[str, str] = {}
+    tls: TlsFile | None = None
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -31,6 +50,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     listen: Address
     data: Path
     neighbours: dict[str, Address]
+    tls: Tls | None = None
 
     @property
     def journal(self) -> Path:
@@ -52,13 +72,23 @@ def read_config(path: Path, *, insecure: bool = False) -> Config:
     if file.name in file.neighbours:
         raise CallerError(f"{path}: {file.name!r} is its own neighbour")
     listen = address_of(file.listen)
-    if not is_loopback(listen.host) and not insecure:
+    if not is_loopback(listen.host) and file.tls is None and not insecure:
         raise CallerError(
             f"{path}: {listen} can be reached from other machines, and nobody would have to say who they are",
-            hint="listen on 127.0.0.1, or give --insecure",
+            hint="listen on 127.0.0.1, give it keys (agvent keys, [tls]), or say --insecure",
         )
     neighbours = {name: address_of(address) for name, address in file.neighbours.items()}
-    return Config(name=file.name, listen=listen, data=path.parent / file.data, neighbours=neighbours)
+    tls = _tls(file.tls, path.parent) if file.tls is not None else None
+    return Config(name=file.name, listen=listen, data=path.parent / file.data, neighbours=neighbours, tls=tls)
+
+
+def _tls(file: TlsFile, folder: Path) -> Tls:
+    return Tls(
+        authority=folder / file.authority,
+        certificate=folder / file.certificate,
+        key=folder / file.key,
+        tokens=[folder / path for path in file.tokens],
+    )
 
 
 def check_name(name: str) -> None:

@@ -12,6 +12,7 @@ from agvent.net.address import addresses_of
 from agvent.net.client import Client
 from agvent.net.config import check_name
 from agvent.net.script import ScriptClient
+from agvent.net.tls import Credentials
 
 FAILOVER_SECONDS = 10.0
 """How long a client waits for its home: a broker that is restarted is back in less."""
@@ -44,15 +45,19 @@ def connect(
     name: str = "",
     context: Mapping[str, Any] | None = None,
     failover_s: float = FAILOVER_SECONDS,
+    credentials: Credentials | None = None,
+    principal: str = "",
 ) -> Connecting:
     """A client of a broker network. `brokers` is an address or several with commas: `agvent://host:port`.
 
     With a `name` it is the same client as every process of that name before it: its subscriptions stand, and what they
     were sent since waits for it. Without one it is a guest, and leaves nothing behind. `context` is what it says about
-    itself to publishers. A home that is away for `failover_s` is left for another broker of the list."""
+    itself to publishers. A home that is away for `failover_s` is left for another broker of the list. `credentials` are
+    for brokers that ask who it is; a guest then says whose guest it is: the `principal` of its certificate or token."""
     if name:
         check_name(name)
-    made = name or f"guest-{socket.gethostname()[:20]}-{os.getpid()}-{token_hex(4)}"
+    whose = f"{principal}." if principal else ""
+    made = name or f"{whose}guest-{socket.gethostname()[:20]}-{os.getpid()}-{token_hex(4)}"
     return Connecting(
         {
             "addresses": addresses_of(brokers),
@@ -60,5 +65,6 @@ def connect(
             "is_guest": not name,
             "context": context,
             "failover_s": failover_s,
+            "credentials": credentials,
         }
     )

@@ -7,6 +7,7 @@ told once.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final, Protocol, cast
 
 from agvent import limits
@@ -37,11 +38,11 @@ class Owner(Protocol):
 class Connection(asyncio.Protocol):
     """`end` is None until the link begins."""
 
-    def __init__(self, owner: Owner, clock: Clock, *, unwelcome: str = "") -> None:
+    def __init__(self, owner: Owner, clock: Clock, *, made: Callable[[Connection], None] | None = None) -> None:
         self.owner, self.clock = owner, clock
-        self._unwelcome = unwelcome  # why it ends as soon as it is made
+        self._made = made  # called when the connection is there; with TLS, after the handshake
         self.end: LinkEnd | None = None
-        self.is_lost = False
+        self._lost = asyncio.Event()
         self.link = ""  # its name, when its owner is a broker
         self._reason = "closed by the peer"
         self._splitter = FrameSplitter()
@@ -55,8 +56,8 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.transport = cast("asyncio.Transport", transport)
         self.transport.set_write_buffer_limits(high=limits.SOCKET_BUFFER_BYTES_MAX)
-        if self._unwelcome:
-            self.abort(self._unwelcome)
+        if self._made is not None:
+            self._made(self)
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -91,10 +92,14 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        self.is_lost = True
+        self._lost.set()
         self.owner.lost(self, f"{self._reason}: {exc}" if exc else self._reason)
 
     # The owner's side
+
+    @property
+    def is_lost(self) -> bool:
+        return self._lost.is_set()
 
     def say(self, content: bytes) -> None:
         """Sends a frame outside the link."""
@@ -144,3 +149,12 @@ class Connection(asyncio.Protocol):
         """Ends the connection when what was written has gone."""
         self._reason = reason
         self.transport.close()
+
+    async def wait_closed(self) -> None:
+        """Waits until a connection that was closed has ended; a peer that does not read is not waited for."""
+        try:
+            async with asyncio.timeout(limits.CLOSE_SECONDS_MAX):
+                await self._lost.wait()
+        except TimeoutError:
+            self.transport.abort()
+            await self._lost.wait()

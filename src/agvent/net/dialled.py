@@ -13,6 +13,7 @@ from agvent.net.address import Address
 from agvent.net.clock import Clock
 from agvent.net.connection import Connection
 from agvent.net.introduction import PROTOCOL, Introduction, TurnedAway, Welcome, answer_of
+from agvent.net.tls import Credentials, dial_context, peer_of
 from agvent.wire.link import Change
 from agvent.wire.messages import AnyMessage
 
@@ -43,15 +44,22 @@ class Dialled:
 
 
 async def dial(
-    address: Address, kind: Literal["client", "operator"], name: str, *, to: str = ""
+    address: Address, kind: Literal["client", "operator"], name: str, credentials: Credentials | None = None
 ) -> tuple[Connection, Dialled, Welcome]:
     """A connection that is welcome at a broker; a NetworkFault if there is none or it is turned away."""
     dialled = Dialled()
+    tls = None
+    if credentials is not None:
+        tls = dial_context(credentials.authority, credentials.certificate, credentials.key)
     try:
         async with asyncio.timeout(limits.INTRODUCTION_SECONDS_MAX):
             loop = asyncio.get_running_loop()
-            _, connection = await loop.create_connection(lambda: Connection(dialled, Clock()), *address)
-            introduction = Introduction(agvent=PROTOCOL, kind=kind, name=name, to=to)
+            _, connection = await loop.create_connection(lambda: Connection(dialled, Clock()), *address, ssl=tls)
+            token = credentials.token if credentials is not None else ""
+            if tls is not None and getattr(peer_of(connection.transport), "kind", "") != "broker":
+                connection.abort("not a broker")
+                raise WireError("it has no certificate of a broker")
+            introduction = Introduction(agvent=PROTOCOL, kind=kind, name=name, token=token)
             connection.say(msgspec.json.encode(introduction))
             answer = answer_of(await dialled.frame())
     except TimeoutError:
@@ -62,13 +70,13 @@ async def dial(
         raise NetworkFault(f"{address}: {error.message}", hint="is this a broker's port?") from None
     if isinstance(answer, TurnedAway):
         connection.abort("turned away")
-        raise NetworkFault(f"{address}: {answer.reason}")
+        raise (CallerError if answer.final else NetworkFault)(f"{address}: {answer.reason}")
     return connection, dialled, answer
 
 
-async def ask(address: Address, request: str, **facts: Any) -> Any:
+async def ask(address: Address, request: str, *, credentials: Credentials | None = None, **facts: Any) -> Any:
     """An operator's request, and the broker's answer as plain data."""
-    connection, dialled, _ = await dial(address, "operator", "operator")
+    connection, dialled, _ = await dial(address, "operator", "operator", credentials)
     try:
         connection.say(msgspec.json.encode({"request": request, **facts}))
         whole = b""

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -86,13 +86,10 @@ class Fleet:
 
     def wait_until_up(self, seconds: float = 60.0) -> None:
         """Waits until every broker listens; an EnvironmentFault with what it printed if one does not."""
-        ends = time.monotonic() + seconds
         for member in self.members.values():
-            while not _listens(member.address):
-                if not member.is_running or time.monotonic() > ends:
-                    said = member.output.read_text(errors="replace").strip().splitlines()
-                    raise EnvironmentFault(f"{member.name} did not start: {said[-1] if said else 'it said nothing'}")
-                time.sleep(0.05)
+            if not wait_until_listening(member.address, lambda one=member: one.is_running, seconds):  # type: ignore[misc]
+                said = member.output.read_text(errors="replace").strip().splitlines()
+                raise EnvironmentFault(f"{member.name} did not start: {said[-1] if said else 'it said nothing'}")
 
     def kill(self, name: str) -> None:
         """kill -9."""
@@ -116,12 +113,18 @@ class Fleet:
                 process.wait()
 
 
-def _listens(address: Address) -> bool:
-    try:
-        socket.create_connection(address, timeout=1).close()
-    except OSError:
-        return False
-    return True
+def wait_until_listening(address: Address, is_running: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Waits until somebody listens there; False if its process ended, or the time is over."""
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(address, timeout=1).close()
+        except OSError:
+            if not is_running() or time.monotonic() > ends:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
 
 
 def free_ports(count: int) -> list[int]:

@@ -18,6 +18,7 @@ class Introduction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     kind: Literal["client", "broker", "operator"]
     name: str
     to: str = ""
+    token: str = ""
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag_field="answer", tag="welcome"):

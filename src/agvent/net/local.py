@@ -9,14 +9,19 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from agvent.net.address import Address
-from agvent.net.config import Config
+from agvent.net.config import Config, Tls
 from agvent.net.script import LoopThread
 from agvent.net.server import BrokerServer
 
 
 @contextmanager
 def local_broker(
-    name: str = "local", *, data: Path | None = None, port: int = 0, neighbours: Mapping[str, Address] | None = None
+    name: str = "local",
+    *,
+    data: Path | None = None,
+    port: int = 0,
+    neighbours: Mapping[str, Address] | None = None,
+    tls: Tls | None = None,
 ) -> Iterator[str]:
     """Runs a broker in a thread and gives its address; without `data` what it knew is gone in the end."""
     with TemporaryDirectory() as folder:
@@ -25,6 +30,7 @@ def local_broker(
             listen=Address("127.0.0.1", port),
             data=data or Path(folder),
             neighbours=dict(neighbours or {}),
+            tls=tls,
         )
         thread = LoopThread(f"broker {name}")
         try:

@@ -17,6 +17,7 @@ from agvent.errors import WireError
 from agvent.net.address import Address
 from agvent.net.connection import Connection
 from agvent.net.introduction import PROTOCOL, Introduction, TurnedAway, answer_of
+from agvent.net.tls import Peer, peer_of
 from agvent.wire.link import Change
 from agvent.wire.messages import AnyMessage
 
@@ -39,6 +40,8 @@ class Dial:
         answer = answer_of(content)
         if isinstance(answer, TurnedAway):
             raise WireError(answer.reason)
+        if self.server.door.is_locked and peer_of(connection.transport) != Peer("broker", self.neighbour):
+            raise WireError(f"it has no certificate of broker {self.neighbour!r}")
         if answer.broker != self.neighbour:
             raise WireError(f"{answer.broker!r} answers in place of {self.neighbour!r}")
         self.is_linked = True
@@ -91,7 +94,9 @@ class Neighbours:
         host, port = self.addresses[name]
         try:
             async with asyncio.timeout(limits.INTRODUCTION_SECONDS_MAX):
-                _, connection = await asyncio.get_running_loop().create_connection(dial.made, host, port)
+                _, connection = await asyncio.get_running_loop().create_connection(
+                    dial.made, host, port, ssl=self.server.dial_tls
+                )
         except (OSError, TimeoutError) as error:
             self.troubles[name] = str(error) or "no answer"
             return False

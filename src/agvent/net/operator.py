@@ -40,7 +40,7 @@ class Operator:
 
     def __init__(self, server: BrokerServer) -> None:
         self.server = server
-        self._connections: set[Connection] = set()
+        self.connections: set[Connection] = set()
         self._do: dict[str, Callable[[Request], Any]] = {
             "status": lambda _: self.status(),
             "types": lambda _: self._types(),
@@ -54,13 +54,13 @@ class Operator:
         }
 
     def welcome(self, connection: Connection) -> None:
-        self._connections.add(connection)
+        self.connections.add(connection)
 
     def lost(self, connection: Connection) -> None:
-        self._connections.discard(connection)
+        self.connections.discard(connection)
 
     def asked(self, connection: Connection, content: bytes) -> None:
-        assert connection in self._connections
+        assert connection in self.connections
         try:
             answer = {"ok": self._answer(content)}
         except CallerError as error:

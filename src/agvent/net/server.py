@@ -7,6 +7,7 @@ it, and the journal is as good as after a crash.
 from __future__ import annotations
 
 import asyncio
+import ssl
 from collections.abc import Iterable
 from typing import Any
 
@@ -30,17 +31,20 @@ from agvent.broker.interface import (
     Wake,
 )
 from agvent.broker.records import decode_record
+from agvent.errors import AgventError
 from agvent.net.clock import Clock
 from agvent.net.commit import GroupCommit
-from agvent.net.config import Config, identity
+from agvent.net.config import Config, Tls, identity
 from agvent.net.connection import Connection
+from agvent.net.door import Door, Principal
 from agvent.net.hops import Memory
-from agvent.net.introduction import TurnedAway, Welcome, introduction_of
+from agvent.net.introduction import Introduction, TurnedAway, Welcome, introduction_of
 from agvent.net.neighbours import Neighbours
 from agvent.net.operator import Operator
+from agvent.net.tls import dial_context, peer_of, server_context
 from agvent.store.journal import Journal
 from agvent.wire.link import Change
-from agvent.wire.messages import Answered, AnyMessage, Hello
+from agvent.wire.messages import Answered, AnyMessage, Attach, Hello, Publish, Subscribe
 
 MEASURE_SECONDS = 1.0
 
@@ -60,6 +64,8 @@ class BrokerServer:
         self.stopping = asyncio.Event()
         self.error: BaseException | None = None
         self.memory = Memory(config.name)
+        self.door, self.dial_tls, self._listen_tls = _door(config.tls)
+        self.principals: dict[str, Principal] = {}  # link -> whose it is, of clients
         self._inputs: list[Input] = []
         self._is_due = False
         self._wake: asyncio.TimerHandle | None = None
@@ -85,7 +91,10 @@ class BrokerServer:
         self.operator = Operator(self)
         self.neighbours = Neighbours(self, self.config.neighbours)
         self.give([])
-        self._server = await self._loop.create_server(self._accepted, *self.config.listen, backlog=1024)
+        late = limits.INTRODUCTION_SECONDS_MAX if self._listen_tls is not None else None
+        self._server = await self._loop.create_server(
+            self._accepted, *self.config.listen, backlog=1024, ssl=self._listen_tls, ssl_handshake_timeout=late
+        )
         self.neighbours.start()
         self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
 
@@ -111,9 +120,10 @@ class BrokerServer:
             self._step()
         if self._wake is not None:
             self._wake.cancel()
-        for connection in (*self.links.values(), *self.strangers):
+        connections = [*self.links.values(), *self.strangers, *self.operator.connections]
+        for connection in connections:
             connection.close("the broker stops")
-        await asyncio.sleep(0)
+        await asyncio.gather(*(connection.wait_closed() for connection in connections))
 
     def fail(self, error: BaseException) -> None:
         """Ends the process with the first error."""
@@ -177,11 +187,13 @@ class BrokerServer:
     # Connections
 
     def _accepted(self) -> Connection:
-        is_full = len(self.links) + len(self.strangers) >= limits.CONNECTIONS_MAX
-        connection = Connection(self, self.clock, unwelcome="too many connections" if is_full else "")
+        return Connection(self, self.clock, made=self._meet)
+
+    def _meet(self, connection: Connection) -> None:
+        if len(self.links) + len(self.strangers) >= limits.CONNECTIONS_MAX:
+            connection.abort("too many connections")
         late = limits.INTRODUCTION_SECONDS_MAX
         self.strangers[connection] = self._loop.call_later(late, connection.abort, "it did not introduce itself")
-        return connection
 
     def said(self, connection: Connection, content: bytes) -> None:
         """An introduction, or an operator's request."""
@@ -189,7 +201,12 @@ class BrokerServer:
             self.operator.asked(connection, content)
             return
         introduction = introduction_of(content)
-        reason = self._objection(introduction.kind, introduction.name, introduction.to)
+        try:
+            principal = self.door.principal(introduction, peer_of(connection.transport))
+        except AgventError as error:
+            self.turn_away(connection, error.message, final=True)
+            return
+        reason = self._objection(introduction, principal)
         if reason:
             self.turn_away(connection, reason)
             return
@@ -200,16 +217,20 @@ class BrokerServer:
         elif introduction.kind == "broker":
             self.neighbours.came(introduction.name, connection)
         else:
-            self.clients[self.link(connection, introduction.name)] = introduction.name
+            link = self.link(connection, introduction.name)
+            self.clients[link], self.principals[link] = introduction.name, principal
 
-    def _objection(self, kind: str, name: str, to: str) -> str:
+    def _objection(self, introduction: Introduction, principal: Principal) -> str:
         """Why an introduction is not welcome; empty if it is."""
-        if to not in ("", self.config.name):
-            return f"the introduction is for {to!r}, and this is {self.config.name!r}"
-        if kind == "broker":
-            return self.neighbours.objection(name)
-        if kind == "client" and self.draining:
+        if introduction.to not in ("", self.config.name):
+            return f"the introduction is for {introduction.to!r}, and this is {self.config.name!r}"
+        if introduction.kind == "broker":
+            return self.neighbours.objection(introduction.name)
+        if introduction.kind == "client" and self.draining:
             return f"{self.config.name!r} is being drained"
+        theirs = sum(one.name == principal.name for one in self.principals.values())
+        if theirs >= limits.PRINCIPAL_CONNECTIONS_MAX:
+            return f"{principal.name!r} has {theirs} connections already"
         return ""
 
     def _welcome(self, name: str) -> Welcome:
@@ -218,8 +239,8 @@ class BrokerServer:
             broker=self.config.name, incarnation=self.identity.incarnation, load=len(self.clients), home=home
         )
 
-    def turn_away(self, connection: Connection, reason: str) -> None:
-        connection.say(msgspec.json.encode(TurnedAway(reason=reason)))
+    def turn_away(self, connection: Connection, reason: str, *, final: bool = False) -> None:
+        connection.say(msgspec.json.encode(TurnedAway(reason=reason, final=final)))
         connection.close(reason)
 
     def link(self, connection: Connection, name: str) -> str:
@@ -242,10 +263,36 @@ class BrokerServer:
                 connection.abort("the peer began anew")
             elif isinstance(one, Hello) and self.neighbours.linked.get(one.broker) is not connection:
                 connection.abort(f"it says it is {one.broker!r}, and is not")
+            elif link in self.clients:
+                self._admit(connection, one, inputs)
             else:
                 inputs.append(Came(link, one))
         if inputs:
             self.give(inputs)
+
+    def _admit(self, connection: Connection, message: AnyMessage, inputs: list[Input]) -> None:
+        """A client's message, if it may say it. A publication that it may not make is settled as one without an
+        event: its place among the client's sequences must be taken."""
+        client = self.clients[connection.link]
+        held = self._subscriptions(client) if isinstance(message, Subscribe) else 0
+        denied = self.door.denial(self.principals[connection.link], client, message, held)
+        if denied is None:
+            inputs.append(Came(connection.link, message))
+            return
+        assert connection.end is not None
+        connection.end.send(denied)
+        if isinstance(message, Publish):
+            emptied = msgspec.structs.replace(message.publication, event=b"")
+            inputs.append(Came(connection.link, Publish(emptied)))
+        elif isinstance(message, Attach):
+            connection.abort("it attaches as somebody else")
+
+    def _subscriptions(self, client: str) -> int:
+        """How many subscriptions a client has here; 0 while all clients together have few enough."""
+        current = self.broker.tables.homes.current
+        if len(current) < limits.CLIENT_SUBSCRIPTIONS_MAX:
+            return 0
+        return sum(version.client == client for version in current.values())
 
     def lost(self, connection: Connection, reason: str) -> None:
         timer = self.strangers.pop(connection, None)
@@ -253,12 +300,24 @@ class BrokerServer:
             timer.cancel()
         if self.links.pop(connection.link, None) is not None:
             self.clients.pop(connection.link, None)
+            self.principals.pop(connection.link, None)
             self.neighbours.lost(connection)
             self.give([LinkDown(connection.link)])
         self.operator.lost(connection)
 
     def forget(self, broker: str) -> None:
         self.give([Forget(broker)])
+
+
+def _door(tls: Tls | None) -> tuple[Door, ssl.SSLContext | None, ssl.SSLContext | None]:
+    """The door, and the contexts for dialling and for listening."""
+    if tls is None:
+        return Door(is_locked=False, keys=[]), None, None
+    from agvent.net.tokens import read_public_key  # noqa: PLC0415 - a compiled library, for those who have keys
+
+    door = Door(is_locked=True, keys=[read_public_key(path) for path in tls.tokens])
+    files = (tls.authority, tls.certificate, tls.key)
+    return door, dial_context(*files), server_context(*files)
 
 
 def _bug(context: dict[str, Any]) -> BaseException:
