@@ -177,6 +177,9 @@ to half so that a restarted broker is not dialled by all at once."""
 JOURNAL_RETRY_SECONDS: Final = 1.0
 """How long a broker whose disk is full waits before it tries again."""
 
+LOG_LINES_PER_SECOND_MAX: Final = 20
+"""Lines of one kind that a broker logs in a second; a flood of connections is one line more."""
+
 HOPS_KEPT_MAX: Final = 100_000
 """Hops that a broker remembers for `agvent trace`, some 200 bytes each."""
 

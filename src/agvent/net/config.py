@@ -39,6 +39,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     name: str
     listen: str = "127.0.0.1:4780"
     data: str = "data"
+    admin: str = ""
     neighbours: dict[str, str] = {}
     tls: TlsFile | None = None
 
@@ -50,6 +51,7 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     listen: Address
     data: Path
     neighbours: dict[str, Address]
+    admin: Address | None = None
     tls: Tls | None = None
 
     @property
@@ -77,9 +79,13 @@ def read_config(path: Path, *, insecure: bool = False) -> Config:
             f"{path}: {listen} can be reached from other machines, and nobody would have to say who they are",
             hint="listen on 127.0.0.1, give it keys (agvent keys, [tls]), or say --insecure",
         )
+    admin = address_of(file.admin) if file.admin else None
+    if admin is not None and not is_loopback(admin.host) and not insecure:
+        raise CallerError(f"{path}: the admin port asks nobody who they are", hint="put it on 127.0.0.1")
     neighbours = {name: address_of(address) for name, address in file.neighbours.items()}
     tls = _tls(file.tls, path.parent) if file.tls is not None else None
-    return Config(name=file.name, listen=listen, data=path.parent / file.data, neighbours=neighbours, tls=tls)
+    data = path.parent / file.data
+    return Config(name=file.name, listen=listen, data=data, neighbours=neighbours, admin=admin, tls=tls)
 
 
 def _tls(file: TlsFile, folder: Path) -> Tls:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -22,8 +22,10 @@ def local_broker(
     port: int = 0,
     neighbours: Mapping[str, Address] | None = None,
     tls: Tls | None = None,
+    log: Callable[[str], None] = lambda _: None,
 ) -> Iterator[str]:
-    """Runs a broker in a thread and gives its address; without `data` what it knew is gone in the end."""
+    """Runs a broker in a thread and gives its address; without `data` what it knew is gone in the end. It says nothing
+    of itself but to `log`."""
     with TemporaryDirectory() as folder:
         config = Config(
             name=name,
@@ -34,7 +36,7 @@ def local_broker(
         )
         thread = LoopThread(f"broker {name}")
         try:
-            server = thread.wait(_started(config))
+            server = thread.wait(_started(config, log))
             running = asyncio.run_coroutine_threadsafe(server.run(), thread.loop)
             yield f"agvent://127.0.0.1:{server.port}"
             thread.loop.call_soon_threadsafe(server.stopping.set)
@@ -43,7 +45,7 @@ def local_broker(
             thread.close()
 
 
-async def _started(config: Config) -> BrokerServer:
-    server = BrokerServer(config)
+async def _started(config: Config, log: Callable[[str], None]) -> BrokerServer:
+    server = BrokerServer(config, write=log)
     await server.start()
     return server

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
@@ -32,6 +32,7 @@ from agvent.broker.interface import (
 )
 from agvent.broker.records import decode_record
 from agvent.errors import AgventError
+from agvent.net.admin import AdminPort
 from agvent.net.clock import Clock
 from agvent.net.commit import GroupCommit
 from agvent.net.config import Config, Tls, identity
@@ -39,6 +40,7 @@ from agvent.net.connection import Connection
 from agvent.net.door import Door, Principal
 from agvent.net.hops import Memory
 from agvent.net.introduction import Introduction, TurnedAway, Welcome, introduction_of
+from agvent.net.logs import Log, to_stderr
 from agvent.net.neighbours import Neighbours
 from agvent.net.operator import Operator
 from agvent.net.tls import dial_context, peer_of, server_context
@@ -54,8 +56,10 @@ NO_SANDBOX = "this broker runs no programs"
 class BrokerServer:
     """One broker process. `links` has the connection of each link by its name."""
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, *, write: Callable[[str], None] = to_stderr) -> None:
         self.config = config
+        self.log = Log(config.name, write)
+        self.admin: AdminPort | None = None
         self.clock = Clock()
         self.links: dict[str, Connection] = {}
         self.clients: dict[str, str] = {}  # link -> the client that introduced itself there
@@ -68,6 +72,7 @@ class BrokerServer:
         self.principals: dict[str, Principal] = {}  # link -> whose it is, of clients
         self._inputs: list[Input] = []
         self._is_due = False
+        self._was_full = False
         self._wake: asyncio.TimerHandle | None = None
         self._links_made = 0
 
@@ -95,8 +100,23 @@ class BrokerServer:
         self._server = await self._loop.create_server(
             self._accepted, *self.config.listen, backlog=1024, ssl=self._listen_tls, ssl_handshake_timeout=late
         )
+        if self.config.admin is not None:
+            self.admin = AdminPort(self.operator.status)
+            await self.admin.start(self.config.admin)
         self.neighbours.start()
+        self._say_started(journal)
         self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
+
+    def _say_started(self, journal: Journal) -> None:
+        recovery = journal.recovery
+        self.log.say(
+            "started",
+            address=f"{self.config.listen.host}:{self.port}",
+            incarnation=self.identity.incarnation,
+            boot=self.broker.tables.boot,
+            records=recovery.count,
+            torn_bytes=recovery.torn,
+        )
 
     @property
     def port(self) -> int:
@@ -113,6 +133,8 @@ class BrokerServer:
     async def stop(self) -> None:
         """Says nothing new, syncs what is pending, lets acknowledgements go out, and closes."""
         self._server.close()
+        if self.admin is not None:
+            self.admin.close()
         self._measuring.cancel()
         await self.neighbours.stop()
         if self.error is None:
@@ -124,6 +146,7 @@ class BrokerServer:
         for connection in connections:
             connection.close("the broker stops")
         await asyncio.gather(*(connection.wait_closed() for connection in connections))
+        self.log.say("stopped", error=repr(self.error) if self.error is not None else "")
 
     def fail(self, error: BaseException) -> None:
         """Ends the process with the first error."""
@@ -147,6 +170,8 @@ class BrokerServer:
         now = self.clock.now()
         names = dict(self.broker.router.names) if inputs else {}
         effects = self.broker.step(inputs, now)
+        self.memory.counts["steps"] += 1
+        self.memory.counts["step_microseconds"] += self.clock.now() - now
         self.memory.note(inputs, effects, {**names, **self.broker.router.names}, now)
         touched: dict[str, None] = {}
         for effect in effects:
@@ -178,11 +203,17 @@ class BrokerServer:
 
     def _measure(self) -> None:
         self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
+        self._say_room()
         self.give(
             Measured(link, connection.end.rtt_us, connection.end.queued)
             for link, connection in self.links.items()
             if link not in self.clients and connection.end is not None and connection.end.rtt_us
         )
+
+    def _say_room(self) -> None:
+        if bool(self.commit.full) != self._was_full:
+            self._was_full = bool(self.commit.full)
+            self.log.say("disk full" if self._was_full else "room again", trouble=self.commit.full)
 
     # Connections
 
@@ -240,6 +271,7 @@ class BrokerServer:
         )
 
     def turn_away(self, connection: Connection, reason: str, *, final: bool = False) -> None:
+        self.log.say("turned away", reason=reason, address=_address(connection))
         connection.say(msgspec.json.encode(TurnedAway(reason=reason, final=final)))
         connection.close(reason)
 
@@ -248,6 +280,7 @@ class BrokerServer:
         self._links_made += 1
         link = f"{name}#{self._links_made}"
         self.links[link] = connection
+        self.log.say("link begun", link=link, address=_address(connection))
         connection.link = link
         connection.begin()
         return link
@@ -298,7 +331,9 @@ class BrokerServer:
         timer = self.strangers.pop(connection, None)
         if timer is not None:
             timer.cancel()
+            self.log.say("stranger gone", reason=reason, address=_address(connection))
         if self.links.pop(connection.link, None) is not None:
+            self.log.say("link ended", link=connection.link, reason=reason)
             self.clients.pop(connection.link, None)
             self.principals.pop(connection.link, None)
             self.neighbours.lost(connection)
@@ -318,6 +353,11 @@ def _door(tls: Tls | None) -> tuple[Door, ssl.SSLContext | None, ssl.SSLContext 
     door = Door(is_locked=True, keys=[read_public_key(path) for path in tls.tokens])
     files = (tls.authority, tls.certificate, tls.key)
     return door, dial_context(*files), server_context(*files)
+
+
+def _address(connection: Connection) -> str:
+    peer = connection.transport.get_extra_info("peername") or ("", 0)
+    return f"{peer[0]}:{peer[1]}"
 
 
 def _bug(context: dict[str, Any]) -> BaseException:
