@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from agvent.filters.subscription import Subscription
     from agvent.matching.matches import Matches
     from agvent.matching.subscriptions import Subscriptions
+    from agvent.net.connect import connect
     from agvent.store.index_file import load_index, save_index
 else:
     _HOMES = {
@@ -49,6 +50,7 @@ else:
         "SubscriptionError": "agvent.errors",
         "Subscriptions": "agvent.matching.subscriptions",
         "TranslationError": "agvent.errors",
+        "connect": "agvent.net.connect",
         "covers": "agvent.filters.relations",
         "decode_event": "agvent.event_json",
         "evaluate": "agvent.filters.evaluate",
@@ -88,6 +90,7 @@ __all__ = [
     "SubscriptionError",
     "Subscriptions",
     "TranslationError",
+    "connect",
     "covers",
     "decode_event",
     "evaluate",

@@ -7,10 +7,15 @@ AgventError
 │   ├── SubscriptionError  an id that is taken, unknown or malformed
 │   ├── TranslationError   a tree that the asked language cannot express
 │   ├── ProgramError       a class that cannot become an agvent: the line, and what to write instead
+│   ├── DeniedError        something that a principal was not granted
+│   ├── RefusedError       publications that a broker refused, and why each
 │   └── LogError           rows that do not fit the event log, or a log that cannot be opened as asked
 └── EnvironmentFault       the machine's or a peer's: a file that is missing, torn or of another version
     ├── IndexFileError     a saved index that cannot be used
+    ├── JournalError       a journal that is damaged, or that another process has open
+    │   └── JournalFull    no room on its disk
     ├── LogFileError       a file of an event log that is missing, torn or altered
+    ├── NetworkFault       a broker that cannot be reached, turns a client away, or goes
     ├── SparkFault         Spark or its Java that is missing, does not start, or failed at a job
     ├── SandboxFault       a sandbox host or its workers that do not start or do not answer
     ├── AdmissionError     code or an agvent that is not let in: hash, signature, grant, quarantine
@@ -22,6 +27,9 @@ Our own bugs are assertions and are never caught.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 
 class AgventError(Exception):
@@ -82,6 +90,23 @@ class ProgramError(CallerError):
         return f"{where}\nhint: {self.hint}" if self.hint else where
 
 
+class DeniedError(CallerError):
+    """Something that a principal may not do: the message names what is missing."""
+
+    def __init__(self, missing: str) -> None:
+        super().__init__(f"denied: it takes {missing}")
+
+
+class RefusedError(CallerError):
+    """Publications that a broker refused. `reasons` by their place among those published; `receipts` of the others."""
+
+    def __init__(self, reasons: Mapping[int, str], receipts: Sequence[Any]) -> None:
+        at, reason = next(iter(reasons.items()))
+        more = f", and {len(reasons) - 1} others" if len(reasons) > 1 else ""
+        super().__init__(f"refused: {reason}" if len(receipts) + len(reasons) == 1 else f"refused {at}: {reason}{more}")
+        self.reasons, self.receipts = reasons, receipts
+
+
 class LogError(CallerError):
     """Rows that do not fit a table of the event log, or a log that cannot be opened as asked."""
 
@@ -94,8 +119,20 @@ class IndexFileError(EnvironmentFault):
     """A saved index that is missing, torn, altered or of another version."""
 
 
+class JournalError(EnvironmentFault):
+    """A journal that is damaged where it had been safe, or that cannot be opened."""
+
+
+class JournalFull(JournalError):
+    """No room on the journal's disk; what could not be written was taken back."""
+
+
 class LogFileError(EnvironmentFault):
     """A head or segment of an event log that is missing, torn, altered or of another format."""
+
+
+class NetworkFault(EnvironmentFault):
+    """A broker that cannot be reached, that turns somebody away, or that went before it answered."""
 
 
 class SparkFault(EnvironmentFault):

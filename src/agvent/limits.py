@@ -143,6 +143,52 @@ TICK_US: Final = 500_000
 PUBLISH_CREDIT: Final = 64
 """Publications that a client may have unacknowledged."""
 
+SOCKET_BUFFER_BYTES_MAX: Final = 256 << 10
+"""What waits in a socket's buffer: more would hide from the link, and from whoever chooses routes, that it is slow."""
+
+INTRODUCTION_SECONDS_MAX: Final = 5.0
+"""How long a connection may take to say who it is: ten round trips around the world."""
+
+CLOSE_SECONDS_MAX: Final = 2.0
+"""How long a connection that ends may take to send its last words."""
+
+CONNECTIONS_MAX: Final = 8_192
+"""Connections of one broker: below the descriptors that Linux gives a process by default when raised to its hard limit,
+and some 400 MB if all of them are full."""
+
+CLIENT_BACKLOG_MESSAGES_MAX: Final = 4_096
+"""Answers that wait for a client which does not read: sixteen times what it may have under way. Beyond it the
+connection ends."""
+
+PRINCIPAL_CONNECTIONS_MAX: Final = 256
+"""Connections of one principal: one that opens more takes no place from the others."""
+
+CLIENT_SUBSCRIPTIONS_MAX: Final = 100_000
+"""Subscriptions of one client, some 2 KB each in the index."""
+
+CLIENT_UNACKNOWLEDGED_MAX: Final = 1_024
+"""Publications that a client process keeps unacknowledged before `publish` waits: enough to fill any credit."""
+
+REDIAL_SECONDS_MIN: Final = 0.1
+REDIAL_SECONDS_MAX: Final = 5.0
+"""The first and the longest wait before a broker is dialled again; twice as long each time, shortened at random by up
+to half so that a restarted broker is not dialled by all at once."""
+
+JOURNAL_RETRY_SECONDS: Final = 1.0
+"""How long a broker whose disk is full waits before it tries again."""
+
+LOG_LINES_PER_SECOND_MAX: Final = 20
+"""Lines of one kind that a broker logs in a second; a flood of connections is one line more."""
+
+HOPS_KEPT_MAX: Final = 100_000
+"""Hops that a broker remembers for `agvent trace`, some 200 bytes each."""
+
+JOURNAL_SEGMENT_BYTES_MAX: Final = 64 << 20
+"""A segment of the journal: read at a start in 0.3 s, and small beside the disk it is dropped from."""
+
+JOURNAL_GROWTH_MAX: Final = 4
+"""How often a snapshot's size is written before the next: a fifth of what is written is snapshots, at most."""
+
 CONDITIONS_KEPT_MAX: Final = 8_192
 """Conditions of a saved index that are kept once read, some 2 KB each."""
 

@@ -33,7 +33,7 @@ BELOW: dict[str, set[str]] = {
     "spark": {"matching", "store"},
     "web": {"net"},
     "cli": {"front door", "gateways", "sim", "spark", "web"},
-    "front door": {"matching", "store", "agents"},
+    "front door": {"matching", "store", "agents", "net"},
 }
 """What each room may import, and with it what that one may. Rooms that are not built yet have their place already."""
 

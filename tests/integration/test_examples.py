@@ -40,6 +40,10 @@ the event names the references: False
 the partner reads {'contract': '12 % to the author'}
 the stranger reads nothing: no grant for seal key 1 of house's Book
 """,
+    "live_alerts.py": """\
+nyse:2 at 99.5
+nyse:3 at 98.0
+""",
     "stock_alerts.py": """\
 IBM ['ada: IBM is cheap']
 MSFT ['ben: any large trade', 'cy: tech moves']

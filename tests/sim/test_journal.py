@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 import pytest
 
+from agvent.broker.broker import Broker
+from agvent.broker.interface import Effect, Input
+from agvent.broker.records import decode_record, encode_record
 from agvent.broker.tables import Tables
 from agvent.sim.nodes import BrokerNode
 from agvent.sim.plan import plan_of
@@ -37,6 +41,19 @@ def durable(tables: Tables) -> dict[str, Any]:
     }
 
 
+def plain(state: dict[str, Any]) -> Any:
+    return msgspec.to_builtins(state, str_keys=False, builtin_types=(bytes,))
+
+
+def recalled(tables: Tables) -> Tables:
+    """The tables that a snapshot gives."""
+    made = Tables(tables.name, tables.incarnation)
+    for record in tables.snapshot():
+        made.apply(decode_record(encode_record(record)))
+    made.check()
+    return made
+
+
 def restarted(node: BrokerNode) -> Tables:
     """The tables that the disk gives, everything appended counted as synced."""
     node.disk.sync(len(node.disk.unsynced))
@@ -51,6 +68,23 @@ def test_the_journal_gives_the_tables_again(seed: int) -> None:
     """After a run, with whatever faults, every broker's journal gives its tables as they are."""
     for node in simulated(plan_of(seed)).brokers.values():
         if node.alive:
-            assert msgspec.to_builtins(durable(restarted(node)), str_keys=False, builtin_types=(bytes,)) == (
-                msgspec.to_builtins(durable(node.broker.tables), str_keys=False, builtin_types=(bytes,))
-            )
+            assert plain(durable(restarted(node))) == plain(durable(node.broker.tables))
+
+
+@pytest.mark.parametrize("seed", [12, 39, 47])
+def test_a_snapshot_gives_the_tables_again(seed: int) -> None:
+    """In the middle of a run and at its end, a snapshot written as bytes gives every broker's tables as they are."""
+    seen: list[dict[str, Any]] = []
+
+    class Looked(Broker):
+        def step(self, inputs: Iterable[Input], now: int) -> list[Effect]:
+            effects = super().step(inputs, now)
+            if self.out.number % 11 == 0:
+                seen.append(plain(durable(self.tables)))
+                assert plain(durable(recalled(self.tables))) == seen[-1]
+            return effects
+
+    for node in simulated(plan_of(seed), make=Looked).brokers.values():
+        if node.alive:
+            assert plain(durable(recalled(node.broker.tables))) == plain(durable(node.broker.tables))
+    assert any(one["custody"] for one in seen)

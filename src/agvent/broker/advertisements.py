@@ -87,6 +87,11 @@ class Advertisements:
             self._of_type.setdefault(type, {})[name] = None
         owner.reach = reach
 
+    def snapshot(self) -> Iterator[Owned]:
+        """One record for each owner, tombstones included."""
+        for name, owner in self._owners.items():
+            yield Owned(name, owner.incarnation, owner.version, tuple(owner.entries.values()), owner.gone)
+
     def missing(self, known: Mapping[str, tuple[int, int]]) -> Iterator[Adverts]:
         """What a neighbour that knows this much lacks, without a trace."""
         for name, owner in self._owners.items():

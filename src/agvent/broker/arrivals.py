@@ -7,6 +7,8 @@ number for each chain is all that de-duplication and order need to remember.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from agvent.broker.records import Accepted, Arrived, Kept
@@ -81,6 +83,16 @@ class Arrivals:
             return None
         first = waiting[min(waiting)]
         return first if self.is_next(first.entered, first.publication, first.target) else None
+
+    def chains(self) -> tuple[tuple[str, int, str, int], ...]:
+        """The durable chains and the last sequence of each, for a snapshot."""
+        return tuple((*chain[:3], last) for chain, last in self.last.items() if not chain[3])
+
+    def snapshot(self) -> Iterator[Kept]:
+        for chain, waiting in self.early.items():
+            if not chain[3]:
+                for early in waiting.values():
+                    yield Kept(Copies(early.entered, early.publication, (early.target,), (), 0, early.lost))
 
     def void(self, entry: str, incarnation: int) -> None:
         """An entry lost its disk: what it was before sends nothing any more, and what waits for it waits for

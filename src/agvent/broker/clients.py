@@ -78,8 +78,7 @@ class Clients:
             try:
                 self._do[type(message)](link, client, message, now)
             except AgventError as error:
-                sequence = message.publication.sequence if isinstance(message, Publish) else 0
-                self.out.send(link, Refused(getattr(message, "request", 0), sequence, str(error)))
+                self.out.send(link, _refused(message, str(error)))
 
     def lost_link(self, link: str) -> None:
         attachment = self.attached.pop(link, None)
@@ -98,18 +97,31 @@ class Clients:
         if attach.client not in self.tables.deliveries.clients:
             self.out.record(Joined(attach.client))
         client = self.tables.deliveries.clients[attach.client]
-        same = attach.incarnation == self.tables.incarnation
-        if same:
+        if (attach.broker, attach.incarnation) == (self.tables.name, self.tables.incarnation):
             self._acknowledge(client, attach.received, attach.fast_received, now)
-        self.attached[link] = Attachment(client.name, [attach.sequence, attach.fast_sequence], {})
-        attached = Attached(self.tables.name, self.tables.incarnation, limits.PUBLISH_CREDIT)
+        accepted = [self.tables.custody.accepted.get((client.name, fast), 0) for fast in (False, True)]
+        expected = [attach.sequence, attach.fast_sequence] if attach.incarnation else [one + 1 for one in accepted]
+        attachment = self.attached[link] = Attachment(client.name, expected, {})
 
         def welcome() -> None:
-            if link in self.attached:
-                self.out.send(link, attached)
+            if self.attached.get(link) is attachment:
+                self.out.send(link, self._attached(client, accepted))
                 self.tables.deliveries.attach(client.name, link)
 
         self.out.when_synced(welcome)
+
+    def _attached(self, client: Client, accepted: list[int]) -> Attached:
+        versions = (one.number for one in self.tables.homes.current.values() if one.client == client.name)
+        return Attached(
+            self.tables.name,
+            self.tables.incarnation,
+            limits.PUBLISH_CREDIT,
+            accepted[False],
+            accepted[True],
+            client.durable.received,
+            client.fast.received,
+            max(versions, default=0),
+        )
 
     # Advertisements
 
@@ -218,9 +230,10 @@ class Clients:
             event = decode_event(publication.event)
             parsed_to(publication.to)
             self._check_type(publication.publisher, event)
-        except AgventError:
-            self._published(link, attachment, publication)  # it is settled, with the refusal that follows
-            raise
+        except AgventError as error:
+            self.out.send(link, _refused(Publish(publication), str(error)))
+            self._published(link, attachment, publication)  # it is settled, by the refusal
+            return
         self.entrance.accept(publication, event, now, lambda: self._published(link, attachment, publication))
 
     def _publish_waiting(self, now: int) -> None:
@@ -290,3 +303,9 @@ class Clients:
             if client.link:
                 for delivery in (*client.durable.ready(now, number), *client.fast.ready(now, client.fast.number)):
                     self.out.send(client.link, delivery)
+
+
+def _refused(message: AnyMessage, reason: str) -> Refused:
+    if isinstance(message, Publish):
+        return Refused(0, message.publication.sequence, reason, message.publication.fast)
+    return Refused(getattr(message, "request", 0), 0, reason)

@@ -125,6 +125,21 @@ class Custody:
             copy.target = msgspec.structs.replace(copy.target, predecessor=target.predecessor)
             self.drop(before, (record.home,))
 
+    def entered(self) -> dict[str, int]:
+        """The last durable sequence of each publisher that entered here, for a snapshot."""
+        return {publisher: sequence for (publisher, fast), sequence in self.accepted.items() if not fast}
+
+    def chains(self) -> tuple[tuple[str, int, str, int], ...]:
+        return tuple((*chain[:3], sequence) for chain, sequence in self.chain.items() if not chain[3])
+
+    def snapshot(self) -> Iterator[Kept]:
+        """One record for each event and reason of loss."""
+        for key, held in self.held.items():
+            if not key[4]:
+                for reason in dict.fromkeys(held.lost.get(home, "") for home in held.copies):
+                    targets = tuple(c.target for home, c in held.copies.items() if held.lost.get(home, "") == reason)
+                    yield Kept(Copies(held.entered, held.publication, targets, held.trace, 0, reason))
+
     def beyond_quota(self) -> list[tuple[str, Key]]:
         """What entered here for homes that have not taken it for so long that they would fill this broker: for each of
         them the oldest events, half the quota is left."""

@@ -8,11 +8,12 @@ have a queue of their own, in memory: its numbers begin anew, and higher, with e
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice, takewhile
 
 import msgspec
 
 from agvent import limits
-from agvent.broker.records import Acknowledged, Arrived, Booted, Joined, Noticed
+from agvent.broker.records import Acknowledged, Arrived, Booted, Joined, Noticed, Queued, Waited
 from agvent.wire.messages import Deliver, Gap
 
 BOOT_SHIFT = 32
@@ -41,7 +42,7 @@ class Queue(msgspec.Struct):
 
     def acknowledge(self, number: int) -> None:
         self.received = max(self.received, number)
-        for one in [one for one in self.waiting if one <= number]:
+        for one in list(takewhile(lambda one: one <= number, self.waiting)):
             self.remove(one)
 
     def remove(self, number: int) -> Deliver | Gap:
@@ -55,10 +56,10 @@ class Queue(msgspec.Struct):
         """What may be sent now, up to a number: in order, within the window, a gap notice for what expired."""
         if self.sent >= until:
             return
-        for number, delivery in self.waiting.items():
+        for number, delivery in islice(self.waiting.items(), limits.DELIVERY_WINDOW):
             if number <= self.sent:
                 continue
-            if number > until or number - self.received > limits.DELIVERY_WINDOW:
+            if number > until:
                 return
             if isinstance(delivery, Deliver) and 0 < self.expires.get(number, 0) <= now:
                 delivery = _gap(delivery, "expired")
@@ -112,6 +113,26 @@ class Deliveries:
     def join(self, record: Joined) -> None:
         durable = Queue(waiting={}, expires={}, last_of={})
         self.clients.setdefault(record.client, Client(record.client, durable, self._fast_queue()))
+
+    def recall(self, record: Queued) -> None:
+        """A client from a snapshot."""
+        durable = Queue(record.number, record.received, waiting={}, expires={}, last_of=dict(record.last_of))
+        self.clients[record.client] = Client(record.client, durable, self._fast_queue())
+
+    def recall_waiting(self, record: Waited) -> None:
+        queue, number = self.clients[record.client].durable, record.delivery.number
+        queue.waiting[number] = record.delivery
+        if isinstance(record.delivery, Deliver):
+            queue.event_bytes += len(record.delivery.event)
+        if record.expires:
+            queue.expires[number] = record.expires
+
+    def snapshot(self) -> Iterator[Queued | Waited]:
+        for name, client in self.clients.items():
+            queue = client.durable
+            yield Queued(name, queue.number, queue.received, dict(queue.last_of))
+            for number, delivery in queue.waiting.items():
+                yield Waited(name, delivery, queue.expires.get(number, 0))
 
     def arrive(self, record: Arrived) -> None:
         for name, versions in record.deliveries:

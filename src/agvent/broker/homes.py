@@ -9,10 +9,12 @@ A subscription's key is its client and its id, so that two clients may choose th
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from agvent import limits
-from agvent.broker.records import Closed, Opened, Settled
+from agvent.broker.records import Closed, Opened, Settled, Stood
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours, evaluate
 from agvent.filters.languages import parse
@@ -69,6 +71,27 @@ class HomeSubscriptions:
 
     def settled(self, record: Settled) -> None:
         self.replaced = [one for one in self.replaced if one.closed > record.position]
+
+    def stand(self, record: Stood) -> None:
+        """A version from a snapshot."""
+        subscription = record.interest.subscription
+        version = Version(
+            record.client,
+            record.interest.version,
+            subscription,
+            subscription.condition(),
+            record.opened,
+            record.closed,
+        )
+        if record.closed:
+            self.replaced.append(version)
+        else:
+            self.current[subscription.id] = version
+            self._index.add(subscription)
+
+    def snapshot(self) -> Iterator[Stood]:
+        for one in (*self.current.values(), *self.replaced):
+            yield Stood(one.client, Interest(one.number, one.subscription), one.opened, one.closed)
 
     def is_crowded(self, key: str) -> bool:
         """Has the subscription as many replaced versions as may be owed at once?"""

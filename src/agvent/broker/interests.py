@@ -9,14 +9,17 @@ other subscriptions once one matched (Narada §7).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from agvent.broker.covering import calls_behaviours
-from agvent.broker.records import Heard
+from agvent.broker.records import Heard, Wanted
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
+from agvent.filters.subscription import Subscription
 from agvent.matching.subscriptions import Subscriptions
-from agvent.wire.messages import Delta
+from agvent.wire.messages import Delta, Interest
 
 
 class Home(msgspec.Struct):
@@ -67,17 +70,39 @@ class Interests:
         if record.whole or home.incarnation != record.incarnation:
             self._end(record.home, list(home.roots))
         self._end(record.home, record.ended)
-        for root in record.roots:
-            key = root.subscription.id
-            filed = msgspec.structs.replace(root.subscription, id=f"{record.home}/{key}")
-            self._end(record.home, (key,))
-            index = self._calling if calls_behaviours(filed.condition()) else self._index
-            index.add(filed, destination=home.ordinal)
-            home.roots[key] = root.version
+        self._add(record.home, record.roots)
         home.incarnation, home.number, home.position = record.incarnation, record.number, record.position
         home.considered = record.considered
         assert record.epoch == self.epoch + 1
         self.epoch = record.epoch
+
+    def _add(self, name: str, roots: tuple[Interest, ...]) -> None:
+        home = self.homes[name]
+        for root in roots:
+            key = root.subscription.id
+            filed = msgspec.structs.replace(root.subscription, id=f"{name}/{key}")
+            self._end(name, (key,))
+            index = self._calling if calls_behaviours(filed.condition()) else self._index
+            index.add(filed, destination=home.ordinal)
+            home.roots[key] = root.version
+
+    def recall(self, record: Wanted) -> None:
+        """A home from a snapshot."""
+        home = self._home(record.home)
+        home.incarnation, home.number, home.position = record.incarnation, record.number, record.position
+        home.considered = record.considered
+        self._add(record.home, record.roots)
+
+    def snapshot(self) -> Iterator[Wanted]:
+        for name in self._ordinals:
+            home = self.homes[name]
+            roots = tuple(Interest(version, self._filed(name, key)) for key, version in home.roots.items())
+            yield Wanted(name, home.incarnation, home.number, home.position, home.considered, roots)
+
+    def _filed(self, name: str, key: str) -> Subscription:
+        filed = f"{name}/{key}"
+        index = self._calling if filed in self._calling else self._index
+        return msgspec.structs.replace(index.get(filed), id=key)
 
     def _home(self, name: str) -> Home:
         if name not in self.homes:

@@ -10,7 +10,7 @@ import msgspec
 
 from agvent.errors import WireError
 from agvent.wire.codec import extended, extension
-from agvent.wire.messages import Copies, Entered, Entry, Interest, Publication, Target
+from agvent.wire.messages import Copies, Deliver, Entered, Entry, Gap, Interest, Publication, Target
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, tag_field="$", gc=False):
@@ -147,9 +147,66 @@ class Lost(Record, frozen=True, tag=15):
     reason: str
 
 
+# Of a snapshot: what the tables hold, without how it came about. With Owned and Kept they say everything.
+
+
+class Counted(Record, frozen=True, tag=16):
+    """How far this broker had counted: its boots, the positions of its stream, its epochs."""
+
+    boot: int
+    position: int
+    epoch: int
+
+
+class Stood(Record, frozen=True, tag=17):
+    """A version of a local subscription: open, or closed at a position and still owed what is on its way."""
+
+    client: str
+    interest: Interest
+    opened: int
+    closed: int
+
+
+class Wanted(Record, frozen=True, tag=18):
+    """What another home wants here, as it said last."""
+
+    home: str
+    incarnation: int
+    number: int
+    position: int
+    considered: int
+    roots: tuple[Interest, ...]
+
+
+class Reached(Record, frozen=True, tag=19):
+    """The last sequences: of each publisher that entered here, of each chain from here to a home (home, incarnation,
+    publisher, sequence), of each chain that arrives here (entry, incarnation, publisher, sequence)."""
+
+    accepted: dict[str, int]
+    chains: tuple[tuple[str, int, str, int], ...]
+    arrived: tuple[tuple[str, int, str, int], ...]
+
+
+class Queued(Record, frozen=True, tag=20):
+    """A client's numbered queue, without what waits in it; for each publisher the number of its last delivery."""
+
+    client: str
+    number: int
+    received: int
+    last_of: dict[str, int]
+
+
+class Waited(Record, frozen=True, tag=21):
+    """A delivery in the queue of the client named last."""
+
+    client: str
+    delivery: Deliver | Gap
+    expires: int
+
+
 AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
-    | Acknowledged | Noticed | Lost
+    | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

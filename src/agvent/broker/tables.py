@@ -5,7 +5,7 @@ Applying the journal's records in order to empty tables gives the tables there w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from agvent.broker.advertisements import Advertisements
@@ -21,6 +21,7 @@ from agvent.broker.records import (
     Booted,
     Closed,
     Confirmed,
+    Counted,
     Heard,
     Joined,
     Kept,
@@ -28,9 +29,14 @@ from agvent.broker.records import (
     Noticed,
     Opened,
     Owned,
+    Queued,
+    Reached,
     Record,
     Released,
     Settled,
+    Stood,
+    Waited,
+    Wanted,
 )
 
 
@@ -62,6 +68,12 @@ class Tables:
             Acknowledged: self.deliveries.acknowledge,
             Noticed: self.deliveries.notice,
             Lost: self.custody.lose,
+            Counted: self._counted,
+            Stood: self.homes.stand,
+            Wanted: self.interests.recall,
+            Reached: self._reached,
+            Queued: self.deliveries.recall,
+            Waited: self.deliveries.recall_waiting,
         }
 
     def apply(self, record: Record) -> None:
@@ -99,6 +111,30 @@ class Tables:
     def _arrived(self, record: Arrived) -> None:
         self.arrivals.apply(record)
         self.deliveries.arrive(record)
+
+    # Snapshots
+
+    def snapshot(self) -> Iterator[Record]:
+        """Records that give these tables again when they are applied to empty ones; fast events are in none.
+
+        The order counts: Owned ends what an owner was before, and a copy that waits here is no copy in custody."""
+        yield Counted(self.boot, self.homes.position, self.interests.epoch)
+        yield from self.advertisements.snapshot()
+        yield from self.homes.snapshot()
+        yield from self.interests.snapshot()
+        yield Reached(self.custody.entered(), self.custody.chains(), self.arrivals.chains())
+        yield from self.arrivals.snapshot()
+        yield from self.custody.snapshot()
+        yield from self.deliveries.snapshot()
+
+    def _counted(self, record: Counted) -> None:
+        self._booted(Booted(record.boot))
+        self.homes.position, self.interests.epoch = record.position, record.epoch
+
+    def _reached(self, record: Reached) -> None:
+        self.custody.accepted = {(publisher, False): sequence for publisher, sequence in record.accepted.items()}
+        self.custody.chain = {(*chain, False): sequence for *chain, sequence in record.chains}  # type: ignore[misc]
+        self.arrivals.last = {(*chain, False): sequence for *chain, sequence in record.arrived}  # type: ignore[misc]
 
     def check(self) -> None:
         for table in (

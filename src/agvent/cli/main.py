@@ -11,10 +11,50 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NoReturn
 
-from agvent.cli import explain, filter, log, match, sim, spark
+from agvent.cli import (
+    advertise,
+    broker,
+    explain,
+    filter,
+    journal,
+    keys,
+    link,
+    log,
+    match,
+    publish,
+    sim,
+    spark,
+    status,
+    subscribe,
+    tail,
+    trace,
+    types,
+    unsubscribe,
+    up,
+)
 from agvent.errors import AgventError, CallerError, EnvironmentFault
 
-COMMANDS = {"match": match, "explain": explain, "filter": filter, "log": log, "spark": spark, "sim": sim}
+COMMANDS = {
+    "match": match,
+    "explain": explain,
+    "filter": filter,
+    "up": up,
+    "status": status,
+    "publish": publish,
+    "subscribe": subscribe,
+    "tail": tail,
+    "unsubscribe": unsubscribe,
+    "advertise": advertise,
+    "types": types,
+    "trace": trace,
+    "link": link,
+    "broker": broker,
+    "journal": journal,
+    "keys": keys,
+    "log": log,
+    "spark": spark,
+    "sim": sim,
+}
 
 OK = 0
 NEGATIVE = 1
@@ -24,7 +64,8 @@ INTERRUPTED = 130
 BROKEN_PIPE = 141
 
 DESCRIPTION = """\
-Match events against standing filters, and simulate the brokers that carry them.
+Match events against standing filters; run the brokers that carry them to whoever
+asked for them, or simulate a network of them.
 
 A filter says what somebody wants to hear of: price > 100 AND symbol = 'IBM'.
 A subscription is a filter with an id; an event is an object of attributes.
@@ -39,15 +80,17 @@ examples:
   agvent filter translate 'require(user) && age > 20' --from elvin --to sql
   agvent spark match subscriptions.jsonl events.jsonl --out matches
   agvent log verify day
+  agvent up, and then: agvent tail "price > 100", agvent publish '{"price": 120}'
 
 exit codes:
     0  done
     1  explain: the filter does not match; filter check: a subscription is wrong;
        filter covers: not proven; log verify: the log is broken;
        spark doctor: something is missing; spark discover: nothing found;
-       spark audit: the promise was broken; sim: a violation
+       spark audit: the promise was broken; sim: a violation; status: a broker is
+       silent; publish: something was refused; journal: damaged
     2  a mistake in the arguments, a filter, a subscription or an event
-    3  the machine: a file that cannot be opened, read or written; Spark
+    3  the machine: a file that cannot be opened, read or written; Spark; no broker
   130  interrupted (Ctrl-C)
   141  whoever read the output stopped reading
 
@@ -127,3 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def give_up_output() -> None:
     """What could not be written goes nowhere, or Python would try again at exit and fail with a code of its own."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -6,6 +6,8 @@ number up to which nothing is missing.
 
 from __future__ import annotations
 
+from heapq import heappop, heappush
+
 from agvent.wire.messages import Deliver, Gap
 
 
@@ -14,6 +16,8 @@ class Inbox:
 
     def __init__(self) -> None:
         self.received = 0
+        self._undone: list[int] = []  # a heap of the numbers given, without those at its top that are done
+        self._done: set[int] = set()  # numbers in the heap that are done
         self._ahead: set[int] = set()
         self._next: dict[int, int] = {}  # number -> the one sent after it, of those that came
         self._early: dict[int, Deliver | Gap] = {}  # `behind` -> what waits for it
@@ -22,6 +26,23 @@ class Inbox:
         """The link broke: what was not acknowledged comes again."""
         self._next.clear()
         self._early.clear()
+
+    def begin_after(self, number: int) -> None:
+        """The broker sends nothing up to a number any more: an earlier process had it, or an earlier boot."""
+        if number > self.received:
+            self.received = number
+            self._ahead = {one for one in self._ahead if one > number}
+
+    @property
+    def acknowledged(self) -> int:
+        """The number up to which everything was given and is done."""
+        return min(self.received, self._undone[0] - 1) if self._undone else self.received
+
+    def done(self, number: int) -> None:
+        """The caller is done with a delivery it was given."""
+        self._done.add(number)
+        while self._undone and self._undone[0] in self._done:
+            self._done.remove(heappop(self._undone))
 
     def take(self, message: Deliver | Gap) -> list[Deliver | Gap]:
         """What may be given now that this one is here; nothing of a repeat."""
@@ -48,5 +69,6 @@ class Inbox:
         waiting: Deliver | Gap | None = message
         while waiting is not None:
             given.append(waiting)
+            heappush(self._undone, waiting.number)
             self._ahead.add(waiting.number)
             waiting = self._early.pop(waiting.number, None)

@@ -7,7 +7,9 @@ would have to be saved to outlive the process.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
+from itertools import takewhile
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
@@ -39,10 +41,14 @@ Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements
 
 
 class Session:
-    """One client. Sequences, versions and requests only grow."""
+    """One client. Sequences, versions and requests only grow.
 
-    def __init__(self, client: str) -> None:
+    A delivery is acknowledged when the caller is `done` with it; with `prompt`, when it was given."""
+
+    def __init__(self, client: str, *, prompt: bool = True) -> None:
         self.client = client
+        self.prompt = prompt
+        self.broker = ""
         self.incarnation = 0
         self.inboxes = (Inbox(), Inbox())  # durable, fast
         self.attached = False
@@ -55,6 +61,7 @@ class Session:
         self._request = 0
         self._version = 0
         self._sent: set[tuple[bool, int]] = set()  # publications that went out on this link
+        self._unsent: deque[tuple[bool, int]] = deque()  # those that did not, in order
         self._out: list[AnyMessage] = []
 
     # What the caller asks
@@ -94,6 +101,7 @@ class Session:
         sequence = self._sequences[fast]
         publication = Publication(self.client, sequence, encode_event(event), to, destinations, expires, fast)
         self.unacknowledged[fast, sequence] = publication
+        self._unsent.append((fast, sequence))
         return sequence
 
     def _next_request(self) -> int:
@@ -115,10 +123,11 @@ class Session:
     # The link
 
     def link_up(self) -> None:
-        first = [
+        first, fast_first = (
             min((s for f, s in self.unacknowledged if f == fast), default=self._sequences[fast] + 1) for fast in (0, 1)
-        ]
-        self._out = [Attach(self.client, self.incarnation, *(inbox.received for inbox in self.inboxes), *first)]
+        )
+        durable, fast = (inbox.acknowledged for inbox in self.inboxes)
+        self._out = [Attach(self.client, self.incarnation, durable, fast, first, fast_first, self.broker)]
 
     def link_down(self) -> None:
         self.attached = False
@@ -134,12 +143,11 @@ class Session:
         return out
 
     def _sendable(self) -> Iterator[Publication]:
-        for key, publication in self.unacknowledged.items():
-            if len(self._sent) >= self.credit:
-                return
-            if key not in self._sent:
+        while self._unsent and len(self._sent) < self.credit:
+            key = self._unsent.popleft()
+            if key in self.unacknowledged:
                 self._sent.add(key)
-                yield publication
+                yield self.unacknowledged[key]
 
     def receive(self, message: AnyMessage) -> list[AnyMessage]:
         """What the caller should know of a message: nothing of a repeat."""
@@ -159,14 +167,30 @@ class Session:
         return [message]
 
     def _delivered(self, message: Deliver | Gap) -> list[AnyMessage]:
-        given = self.inboxes[message.fast].take(message)
-        self._out = [one for one in self._out if not isinstance(one, Received)]
-        self._out.append(Received(*(inbox.received for inbox in self.inboxes)))
+        inbox = self.inboxes[message.fast]
+        given = inbox.take(message)
+        if self.prompt:
+            for one in given:
+                inbox.done(one.number)
+            self._acknowledge()
         return [*given]
+
+    def done(self, message: Deliver | Gap) -> None:
+        """The caller is done with a delivery: it will not come again, whatever happens to this process."""
+        inbox = self.inboxes[message.fast]
+        before = inbox.acknowledged
+        inbox.done(message.number)
+        if self.attached and inbox.acknowledged > before:
+            self._acknowledge()
+
+    def _acknowledge(self) -> None:
+        self._out = [one for one in self._out if not isinstance(one, Received)]
+        self._out.append(Received(*(inbox.acknowledged for inbox in self.inboxes)))
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
-        done = [key for key in self.unacknowledged if key[0] == message.fast and key[1] <= message.sequence]
+        ours = (key for key in self.unacknowledged if key[0] == message.fast)
+        done = list(takewhile(lambda key: key[1] <= message.sequence, ours))
         for key in done:
             del self.unacknowledged[key]
             self._sent.discard(key)
@@ -176,10 +200,18 @@ class Session:
         """Says again what was not answered; to a broker that lost its disk, everything that is to hold."""
         self.attached, self.credit = True, message.credit
         self._sent.clear()
-        lost = self.incarnation not in (0, message.incarnation)
-        self.incarnation = message.incarnation
+        self._unsent = deque(self.unacknowledged)
+        known = (self.broker, self.incarnation)
+        lost = known not in (("", 0), (message.broker, message.incarnation))
+        self.broker, self.incarnation = message.broker, message.incarnation
         if lost:
             self.inboxes = (Inbox(), Inbox())
+        elif known == ("", 0):
+            self._sequences = [*map(max, self._sequences, (message.sequence, message.fast_sequence))]
+            self._version = max(self._version, message.version)
+        for inbox, received in zip(self.inboxes, (message.received, message.fast_received), strict=True):
+            inbox.begin_after(received)
+        if lost:
             for type in self.types.values():
                 self._again(Advertise(self._next_request(), type))
             for id, subscribe in list(self.subscriptions.items()):
@@ -187,7 +219,8 @@ class Session:
                 self.subscriptions[id] = Subscribe(self._next_request(), self._version, subscribe.subscription)
                 self._again(self.subscriptions[id])
         self._out.extend(self.requests.values())
-        notice = Gap(0, 0, 0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
+        reason = "lost_disk" if known[0] == message.broker else "moved"
+        notice = Gap(0, 0, 0, "", 0, 0, False, reason, tuple(self.subscriptions))
         return [message, notice] if lost and self.subscriptions else [message]
 
     def _again(self, request: Request) -> None:

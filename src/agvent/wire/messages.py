@@ -214,7 +214,8 @@ class Routed(Message, frozen=True, tag=5):
 
 
 class Attach(Message, frozen=True, tag=20):
-    """A client's first message on a link: the last deliveries it has, the first sequences it will send."""
+    """A client's first message on a link: the last deliveries it has, the first sequences it will send, and the broker
+    of which that is true. A client that knows of no broker says incarnation 0 and is told by Attached."""
 
     client: str
     incarnation: int
@@ -222,14 +223,21 @@ class Attach(Message, frozen=True, tag=20):
     fast_received: int
     sequence: int
     fast_sequence: int
+    broker: str = ""
 
 
 class Attached(Message, frozen=True, tag=21):
-    """The broker's answer. Another incarnation than last time: the broker lost its disk, and with it this client."""
+    """The broker's answer: what it has of this client, which may have been another process then. Another incarnation
+    than last time: the broker lost its disk, and with it this client."""
 
     broker: str
     incarnation: int
     credit: int
+    sequence: int = 0  # the last ones that entered here
+    fast_sequence: int = 0
+    received: int = 0  # the last deliveries acknowledged: the next one sent comes after it
+    fast_received: int = 0
+    version: int = 0  # the highest of its subscriptions
 
 
 class Advertise(Message, frozen=True, tag=22):
@@ -281,6 +289,7 @@ class Refused(Message, frozen=True, tag=29):
     request: int
     sequence: int
     reason: str
+    fast: bool = False
 
 
 class GetAdvertisements(Message, frozen=True, tag=30):

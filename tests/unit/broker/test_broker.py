@@ -42,7 +42,9 @@ def attached() -> Broker:
     synced(broker, broker.step([], 1), 1)
     attach = Came("ada", Attach("ada", 0, 0, 0, 1, 1))
     effects = synced(broker, broker.step([LinkUp("ada", to_broker=False), attach], 2), 2)
-    assert [effect.message for effect in effects if isinstance(effect, Send)] == [Attached("B1", 1, 64)]
+    assert [effect.message for effect in effects if isinstance(effect, Send)] == [
+        Attached("B1", 1, 64, 0, 0, 0, 1 << 32)
+    ]
     return broker
 
 

@@ -1,0 +1,107 @@
+"""`agvent broker`: run one broker; stop, kill, drain or forget one."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import resource
+import signal
+from pathlib import Path
+
+import msgspec
+
+from agvent.cli.where import add_where, credentials, named, network, run_async
+from agvent.errors import CallerError
+
+SUMMARY = "run a broker; kill, drain, stop or forget one"
+
+DESCRIPTION = """\
+Run one broker until it is told to stop (Ctrl-C or SIGTERM). docs/network.md
+has the configuration file.
+
+Or say something to one that runs: kill ends it at once, as a crash does; stop
+ends it cleanly; drain sends its clients away and takes no new ones; forget tells
+another broker that it never returns.
+"""
+
+EPILOG = """\
+examples:
+  agvent broker --config broker.toml
+  agvent broker kill B2
+  agvent broker forget B2 --from B1
+
+exit codes: 0 done, 2 a mistake in the arguments or the file, 3 the machine: the
+journal is damaged, the port is taken, no broker answers
+"""
+
+DOINGS = {
+    "kill": "end a broker at once, as a crash does",
+    "stop": "end a broker cleanly",
+    "drain": "send a broker's clients away, and let it take no new ones",
+    "forget": "say that a broker never returns: what waits for it is let go",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--config", metavar="FILE", type=Path, help="the broker's configuration")
+    parser.add_argument("--insecure", action="store_true", help="listen for other machines without asking who they are")
+    doings = parser.add_subparsers(title="say to a broker that runs", metavar="DOING")
+    for doing, help in DOINGS.items():
+        one = doings.add_parser(doing, help=help, description=help.capitalize() + ".")
+        one.add_argument("broker", metavar="BROKER", help="its name")
+        if doing == "forget":
+            one.add_argument("--from", dest="teller", metavar="BROKER", help="the broker that is told (the first one)")
+        add_where(one)
+        one.set_defaults(run=say, doing=doing)
+    parser.set_defaults(run=run, complain=parser.error)
+
+
+def run(args: argparse.Namespace) -> int:
+    from agvent.net.config import read_config
+    from agvent.net.server import BrokerServer
+
+    if args.config is None:
+        args.complain("--config says which broker to run")
+    config = read_config(args.config, insecure=args.insecure)
+
+    async def serve() -> None:
+        server = BrokerServer(config)
+        await server.start()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, server.stopping.set)
+        print(
+            f"{config.name} listens on {config.listen.host}:{server.port} (boot {server.broker.tables.boot})",
+            flush=True,
+        )
+        await server.run()
+
+    _raise_descriptors()
+    run_async(serve())
+    return 0
+
+
+def _raise_descriptors() -> None:
+    """A connection is a descriptor: as many as this process may have."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+def say(args: argparse.Namespace) -> int:
+    from agvent.net.dialled import ask
+
+    if args.doing == "forget":
+        answer = run_async(ask(named(args, _teller(args)), "forget", credentials=credentials(args), name=args.broker))
+    else:
+        answer = run_async(ask(named(args, args.broker), args.doing, credentials=credentials(args)))
+    shown = {"broker": args.broker, "done": args.doing, **(answer or {})}
+    print(msgspec.json.encode(shown).decode() if args.json else f"{args.broker}: {args.doing}")
+    return 0
+
+
+def _teller(args: argparse.Namespace) -> str:
+    if args.teller:
+        return str(args.teller)
+    others = [name for name in network(args) if name != args.broker]
+    if not others:
+        raise CallerError("nobody is there to be told", hint="--at names a broker")
+    return others[0]

@@ -1,0 +1,111 @@
+"""`agvent journal`: say what a broker's journal holds, and what a repair would lose."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from agvent.errors import EnvironmentFault
+
+SUMMARY = "look into a broker's journal, and repair one that is damaged"
+
+DESCRIPTION = """\
+Look into a broker's journal. A broker whose journal is damaged does not start:
+it would answer for what it no longer knows.
+
+repair says what would be lost, and changes nothing; with --yes it puts the
+journal aside, so that the broker begins as a new incarnation. Its neighbours and
+clients are told: they say their subscriptions again, and what had been promised
+to be delivered from here is void. The old files are kept.
+"""
+
+EPILOG = """\
+examples:
+  agvent journal show data/B1/journal
+  agvent journal repair data/B1/journal
+  agvent journal repair data/B1/journal --yes
+
+exit codes: 0 whole, or repaired; 1 damaged, and not repaired; 3 no journal there
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    doings = parser.add_subparsers(metavar="DOING", required=True)
+    for doing, help in (("show", "say what is in it"), ("repair", "say what a repair would lose, or do it")):
+        one = doings.add_parser(doing, help=help, description=help.capitalize() + ".")
+        one.add_argument("folder", metavar="FOLDER", type=Path)
+        one.add_argument("--json", action="store_true", help="print JSON")
+        if doing == "repair":
+            one.add_argument("--yes", action="store_true", help="do it")
+        one.set_defaults(run=run, doing=doing, yes=False)
+
+
+def run(args: argparse.Namespace) -> int:
+    facts = contents(args.folder)
+    damage = facts["damage"]
+    repaired = ""
+    if damage and args.yes:
+        aside = args.folder.with_name(f"{args.folder.name}.damaged-{int(time.time())}")
+        args.folder.rename(aside)
+        repaired = str(aside)
+    if args.json:
+        print(msgspec.json.encode({**facts, "put_aside": repaired}).decode())
+    else:
+        print("\n".join(_sentences(facts, repaired)))
+    return 1 if damage and not repaired else 0
+
+
+def contents(folder: Path) -> dict[str, Any]:
+    """What the readable part of a journal holds."""
+    from agvent.broker.records import decode_record
+    from agvent.broker.tables import Tables
+    from agvent.net.config import identity_of
+    from agvent.store.journal_recovery import examine
+
+    if not folder.is_dir():
+        raise EnvironmentFault(f"{folder}: no journal there")
+    recovery = examine(folder)
+    known = identity_of(folder.parent)
+    tables = Tables(known.broker, known.incarnation)
+    kinds: Counter[str] = Counter()
+    for content in recovery.contents():
+        record = decode_record(content)
+        tables.apply(record)
+        kinds[type(record).__name__] += 1
+    clients = tables.deliveries.clients
+    return {
+        "records": recovery.count,
+        "torn_bytes": recovery.torn,
+        "damage": recovery.damage,
+        "kinds": dict(sorted(kinds.items())),
+        "clients": len(clients),
+        "subscriptions": len(tables.homes.current),
+        "deliveries": sum(len(client.durable.waiting) for client in clients.values()),
+        "events": len(tables.custody.held),
+    }
+
+
+def _sentences(facts: dict[str, Any], repaired: str) -> list[str]:
+    held = (
+        f"{facts['clients']} clients with {facts['subscriptions']} subscriptions, {facts['deliveries']} deliveries not "
+        f"yet acknowledged, {facts['events']} events in custody"
+    )
+    lines = [f"{facts['records']:,} records: {held}"]
+    if facts["torn_bytes"]:
+        lines.append(
+            f"a torn tail of {facts['torn_bytes']} bytes, which the next start cuts off: nobody was told of it"
+        )
+    damage = facts["damage"]
+    if damage is None:
+        return [*lines, "nothing is damaged"]
+    lines.append(
+        f"damaged: {damage.path} at byte {damage.offset}; what came after sequence {damage.sequence - 1} is unknown"
+    )
+    if repaired:
+        return [*lines, f"put aside as {repaired}: the broker begins as a new incarnation"]
+    return [*lines, "a repair loses all of the above, and what came after it; --yes does it"]

@@ -1,0 +1,71 @@
+"""`agvent keys`: the keys of a network."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import msgspec
+
+SUMMARY = "make the keys of a network: authority, certificates, tokens"
+
+DESCRIPTION = """\
+Make the keys of a network. FOLDER holds the authority's; keep it where nobody
+else reads it. A broker gets a certificate, a client a certificate or a token.
+
+A grant is an action and what it is about, such as
+  publish topic:Sports/#     subscribe type:Book     advertise type:Book
+  subscribe *                administer *
+"""
+
+EPILOG = """\
+examples:
+  agvent keys authority keys
+  agvent keys broker keys B1
+  agvent keys client keys ada --grant "publish topic:Sports/#" --grant "subscribe *"
+  agvent keys token keys ada --grant "subscribe topic:Sports/#" --days 30 > ada.token
+
+exit codes: 0 done, 2 a mistake in the arguments, 3 a file cannot be written
+"""
+
+MAKES = {
+    "authority": "make an authority, and the keys that sign tokens",
+    "broker": "make a broker's certificate",
+    "client": "make a client's certificate",
+    "token": "print a token for a client",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    makes = parser.add_subparsers(metavar="WHAT", required=True)
+    for what, help in MAKES.items():
+        one = makes.add_parser(what, help=help, description=help.capitalize() + ".")
+        one.add_argument("folder", metavar="FOLDER", type=Path, help="the authority's folder")
+        if what != "authority":
+            one.add_argument("name", metavar="NAME", help="whose it is")
+            one.add_argument("--days", type=float, default=365, metavar="N", help="how long it is good for (365)")
+        if what in ("client", "token"):
+            one.add_argument("--grant", action="append", default=[], metavar="GRANT", help="what it may do; may repeat")
+        one.add_argument("--json", action="store_true", help="print JSON")
+        one.set_defaults(run=run, what=what)
+
+
+def run(args: argparse.Namespace) -> int:
+    from agvent.net.keys import make_authority, make_certificate, make_token
+
+    if args.what == "authority":
+        make_authority(args.folder)
+        made = {"authority": f"{args.folder}/authority.pem", "tokens": f"{args.folder}/tokens.pub"}
+    elif args.what == "token":
+        made = {"token": make_token(args.folder, args.name, grants=args.grant, days=args.days)}
+    else:
+        grants = args.grant if args.what == "client" else ()
+        path = make_certificate(args.folder, args.what, args.name, grants=grants, days=int(args.days))
+        made = {"certificate": str(path), "key": str(path.with_suffix(".key"))}
+    if args.json:
+        print(msgspec.json.encode(made).decode())
+    elif args.what == "token":
+        print(made["token"])
+    else:
+        print("\n".join(f"{what}: {path}" for what, path in made.items()))
+    return 0

@@ -1,0 +1,69 @@
+"""`agvent trace`: the way of an event through the network, hop by hop."""
+
+from __future__ import annotations
+
+import argparse
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from agvent.cli.where import add_where, ask_all, credentials, network, run_async
+from agvent.errors import CallerError, NetworkFault
+
+SUMMARY = "show an event's way through the network, hop by hop"
+
+DESCRIPTION = """\
+Show what each broker remembers of an event: where it entered, which neighbours
+it came from and went to, at which homes it arrived and for whom. A broker
+remembers its last 100,000 hops since it started.
+
+EVENT is publisher:sequence, as `agvent publish` and `agvent tail` show it.
+"""
+
+EPILOG = """\
+examples:
+  agvent trace ada:17
+
+exit codes: 0 found, 1 no broker remembers it, 3 no broker answers
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("event", metavar="EVENT", help="publisher:sequence")
+    parser.add_argument("--fast", action="store_true", help="a fast event: those have sequences of their own")
+    add_where(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    publisher, _, sequence = args.event.rpartition(":")
+    if not publisher or not sequence.isdecimal():
+        raise CallerError(f"{args.event!r} is no event", hint="write publisher:sequence, such as ada:17")
+    facts = {"publisher": publisher, "sequence": int(sequence), "fast": args.fast}
+    answers = run_async(ask_all(network(args), "trace", shown=credentials(args), **facts))
+    if all(isinstance(answer, NetworkFault) for answer in answers.values()):
+        raise next(iter(answers.values()))
+    hops = [hop for answer in answers.values() if not isinstance(answer, NetworkFault) for hop in answer]
+    hops.sort(key=lambda hop: hop["at"])
+    for hop in hops:
+        print(msgspec.json.encode(hop).decode() if args.json else line_of(hop, hops[0]["at"]))
+    return 0 if hops else 1
+
+
+def line_of(hop: dict[str, Any], began: int) -> str:
+    """A hop as a line: the time, how long after the first one, and what happened.
+
+    >>> hop = {"at": 1_700_000_000_000_000, "what": "sent", "broker": "B1", "peer": "B2", "homes": ["B3"]}
+    >>> line_of({**hop, "clients": []}, hop["at"] - 1500)
+    '22:13:20.000000  +1.500 ms  B1 sent it to B2, for B3'
+    """
+    time = datetime.fromtimestamp(hop["at"] / 1e6, UTC).strftime("%H:%M:%S.%f")
+    broker, peer, homes = hop["broker"], hop["peer"], ", ".join(hop["homes"]) or "nobody"
+    said = {
+        "entered": f"entered at {broker}, for {homes}",
+        "sent": f"{broker} sent it to {peer}, for {homes}",
+        "came": f"{broker} has it from {peer}, for {homes}",
+        "arrived": f"arrived at {broker}, for {', '.join(hop['clients']) or 'nobody'}",
+    }
+    return f"{time}  +{(hop['at'] - began) / 1000:.3f} ms  {said[hop['what']]}"

@@ -1,0 +1,42 @@
+"""`agvent unsubscribe`: end a subscription."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agvent.cli.where import add_where, client, run_async
+
+if TYPE_CHECKING:
+    from agvent.net.connect import Connecting
+
+SUMMARY = "end a subscription"
+
+DESCRIPTION = "End a subscription of a client; what it was owed is void."
+
+EPILOG = """\
+examples:
+  agvent unsubscribe dear --as ada
+
+exit codes: 0 done, 3 no broker answers
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("id", metavar="ID", help="the subscription's id")
+    parser.add_argument("--as", dest="name", metavar="NAME", required=True, help="the client whose it is")
+    add_where(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    run_async(_unsubscribe(client(args, args.name), args.id))
+    print(msgspec.json.encode({"unsubscribed": args.id}).decode() if args.json else f"{args.id} is ended")
+    return 0
+
+
+async def _unsubscribe(connecting: Connecting, id: str) -> None:
+    async with connecting as asking:
+        await asking.unsubscribe(id)

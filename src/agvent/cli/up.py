@@ -1,0 +1,114 @@
+"""`agvent up`: a network of broker processes on this machine."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import signal
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+import msgspec
+from rich.console import Console
+from rich.live import Live
+
+from agvent.cli.status import table_of
+from agvent.cli.where import FOLDER, ask_all, run_async
+from agvent.sim.topology import TOPOLOGIES
+
+if TYPE_CHECKING:
+    from agvent.net.fleet import Fleet
+
+SUMMARY = "start a network of brokers on this machine"
+
+DESCRIPTION = """\
+Start a network of broker processes on this machine and show what they do, until
+Ctrl-C stops them. A broker that ends, because somebody killed it, is started
+again after two seconds, and has lost nothing.
+
+What they know is kept in the folder: the same command goes on with it.
+"""
+
+EPILOG = """\
+examples:
+  agvent up
+  agvent up ring --brokers 5
+  agvent up abdes --data /tmp/seeds
+
+then, in another terminal:
+  agvent tail "price > 100"
+  agvent publish '{"price": 120}'
+  agvent broker kill B2
+
+exit codes: 0 stopped, 3 a port is taken, or a broker does not start
+"""
+
+RESTART_SECONDS = 2.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("topology", metavar="TOPOLOGY", nargs="?", default="ring", choices=[*TOPOLOGIES])
+    parser.add_argument("--brokers", type=int, default=3, metavar="N", help="how many (3; abdes has 12)")
+    parser.add_argument(
+        "--data", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"where they keep it ({FOLDER})"
+    )
+    parser.add_argument(
+        "--first-port", type=int, default=4780, metavar="PORT", help="the first one's port (4780); 0: whatever is free"
+    )
+    parser.add_argument("--json", action="store_true", help="print one line of JSON when they are up, and no table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    from agvent.net.fleet import Fleet
+
+    edges = TOPOLOGIES[args.topology](args.brokers, Random(0))
+    names = list(dict.fromkeys(name for edge in edges for name in edge)) or ["B1"]
+    _compile_once()
+    args.data.mkdir(parents=True, exist_ok=True)
+    fleet = Fleet(args.data, edges, names, first_port=args.first_port)
+    fleet.start_all()
+    try:
+        fleet.wait_until_up()
+        addresses = {name: str(member.address) for name, member in fleet.members.items()}
+        if args.json:
+            print(msgspec.json.encode({"brokers": addresses}).decode(), flush=True)
+        run_async(_watch(fleet, quiet=args.json))
+    finally:
+        fleet.stop()
+    return 0
+
+
+def _compile_once() -> None:
+    """Compiles the kernel before several processes would at once."""
+    from agvent.matching.subscriptions import Subscriptions
+
+    Subscriptions().match({})
+
+
+async def _watch(fleet: Fleet, *, quiet: bool) -> None:
+    """Shows the brokers and starts those again that ended, until a signal."""
+    stopping = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    console = Console()
+    addresses = {name: member.address for name, member in fleet.members.items()}
+    restarts = asyncio.create_task(_restart(fleet))
+    if not quiet and not console.is_terminal:
+        print("up: " + ", ".join(f"{name} {address}" for name, address in addresses.items()), flush=True)
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+        while not stopping.is_set():
+            if console.is_terminal and not quiet:
+                live.update(table_of(await ask_all(addresses, "status")), refresh=True)
+            await asyncio.wait([asyncio.ensure_future(stopping.wait())], timeout=1.0)
+    restarts.cancel()
+
+
+async def _restart(fleet: Fleet) -> None:
+    while True:
+        ended = [name for name, member in fleet.members.items() if not member.is_running]
+        await asyncio.sleep(RESTART_SECONDS)
+        for name in ended:
+            if not fleet.members[name].is_running:
+                fleet.start(name)

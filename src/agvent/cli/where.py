@@ -1,0 +1,115 @@
+"""Which brokers a command speaks to: those of a network that `agvent up` started, or an address."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from agvent.errors import CallerError, NetworkFault
+
+if TYPE_CHECKING:
+    from agvent.net.address import Address
+    from agvent.net.connect import Connecting
+    from agvent.net.tls import Credentials
+
+FOLDER = "agvent-network"
+NETWORK = "network.json"
+
+Result = TypeVar("Result")
+
+
+def add_where(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--at", metavar="ADDRESSES", help="brokers as host:port, several with commas")
+    parser.add_argument(
+        "--network", metavar="FOLDER", default=FOLDER, help=f"a network of `agvent up` ({FOLDER}); --at goes before it"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
+    keys = parser.add_argument_group("for brokers that ask who you are")
+    keys.add_argument(
+        "--authority", metavar="FILE", type=Path, help="the authority's certificate: brokers are believed by it"
+    )
+    keys.add_argument(
+        "--certificate", metavar="FILE", type=Path, help="your certificate; its key is beside it, as .key"
+    )
+    keys.add_argument("--token", metavar="FILE", type=Path, help="a file with your token, in place of a certificate")
+    keys.add_argument("--principal", metavar="NAME", default="", help="whose they are, for commands without --as")
+
+
+def credentials(args: argparse.Namespace) -> Credentials | None:
+    """What the command shows to brokers; None if they need not be shown anything."""
+    from agvent.net.tls import Credentials
+
+    if args.authority is None:
+        if args.certificate is not None or args.token is not None:
+            raise CallerError("--certificate and --token need --authority: without it a broker cannot be believed")
+        return None
+    key = args.certificate.with_suffix(".key") if args.certificate is not None else None
+    try:
+        token = args.token.read_text().strip() if args.token is not None else ""
+    except OSError as error:
+        raise CallerError(f"{args.token}: {error.strerror}") from None
+    return Credentials(authority=args.authority, certificate=args.certificate, key=key, token=token)
+
+
+def client(args: argparse.Namespace, name: str = "") -> Connecting:
+    """A client of the network that the arguments name."""
+    from agvent.net.connect import connect
+
+    return connect(brokers(args), name=name, credentials=credentials(args), principal=args.principal)
+
+
+def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
+    import uvloop
+
+    return uvloop.run(coroutine)
+
+
+def network(args: argparse.Namespace) -> dict[str, Address]:
+    """The brokers by name; by their address if names are not known."""
+    from agvent.net.address import address_of, addresses_of
+
+    if args.at:
+        return {str(address): address for address in addresses_of(args.at)}
+    path = Path(args.network) / NETWORK
+    try:
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {"127.0.0.1:4780": address_of("127.0.0.1:4780")}
+    except (OSError, ValueError) as error:
+        raise CallerError(f"{path}: {error}") from None
+    return {name: address_of(address) for name, address in found.items()}
+
+
+def brokers(args: argparse.Namespace) -> str:
+    """The addresses that a client takes."""
+    return ",".join(str(address) for address in network(args).values())
+
+
+def named(args: argparse.Namespace, name: str) -> Address:
+    """The address of one broker of the network."""
+    found = network(args)
+    if name in found:
+        return found[name]
+    if args.at and len(found) == 1:
+        return next(iter(found.values()))
+    raise CallerError(f"no broker {name!r} here", hint=f"there are {', '.join(found)}")
+
+
+async def ask_all(
+    addresses: dict[str, Address], request: str, *, shown: Credentials | None = None, **facts: Any
+) -> dict[str, Any]:
+    """The answer of each broker; a NetworkFault in place of one that does not answer."""
+    from agvent.net.dialled import ask
+
+    answers = await asyncio.gather(
+        *(ask(address, request, credentials=shown, **facts) for address in addresses.values()), return_exceptions=True
+    )
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, NetworkFault):
+            raise answer
+    return dict(zip(addresses, answers, strict=True))

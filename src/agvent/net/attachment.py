@@ -1,0 +1,163 @@
+"""A client's connection to its broker: found, kept, found again, elsewhere if need be.
+
+The session is the client's state and outlives connections. Of several brokers the first choice is where the client is
+at home, then the one of the least round trip and load (Narada §2).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from random import random
+from typing import Final
+
+import msgspec
+
+from agvent import limits
+from agvent.errors import NetworkFault
+from agvent.net.address import Address
+from agvent.net.connection import Connection
+from agvent.net.dialled import dial
+from agvent.net.introduction import Welcome
+from agvent.net.tls import Credentials
+from agvent.session.session import Session
+from agvent.wire.link import Change
+from agvent.wire.messages import AnyMessage
+
+LOAD_US: Final = 50
+"""What each attached client adds to a broker's round trip in the choice: about what a message of each costs it."""
+
+
+class Found(msgspec.Struct, frozen=True):
+    """A broker that answered, and how long that took."""
+
+    address: Address
+    connection: Connection
+    welcome: Welcome
+    rtt_us: int
+
+    @property
+    def cost(self) -> tuple[bool, int]:
+        return (not self.welcome.home, self.rtt_us + LOAD_US * self.welcome.load)
+
+
+class Attachment:
+    """Keeps a session attached. `told` is called with what the session has for its caller."""
+
+    def __init__(
+        self,
+        session: Session,
+        addresses: list[Address],
+        *,
+        failover_s: float,
+        credentials: Credentials | None,
+        told: Callable[[list[AnyMessage]], None],
+    ) -> None:
+        self.session, self.addresses, self.failover_s = session, addresses, failover_s
+        self._credentials = credentials
+        self.home: Address | None = None
+        self.trouble = ""  # why there is no connection now
+        self._told = told
+        self._connection: Connection | None = None
+        self._ended: asyncio.Future[None] | None = None
+        self._task: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Attaches for the first time; a NetworkFault if no broker of the list answers."""
+        self._begin(await self._nearest(self.addresses))
+        self._task = asyncio.create_task(self._keep())
+
+    async def close(self) -> None:
+        """Lets what was said go out, and ends."""
+        if self._task is not None:
+            self._task.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._task
+        if self._connection is not None and not self._connection.is_lost:
+            self.say()
+            self._connection.close("the client closes")
+            await self._connection.wait_closed()
+
+    # Finding a broker
+
+    async def _nearest(self, addresses: list[Address]) -> Found:
+        """The best of those that answer; the others are let go."""
+        tried = await asyncio.gather(*(self._try(address) for address in addresses), return_exceptions=True)
+        found = [one for one in tried if isinstance(one, Found)]
+        if not found:
+            for error in tried:
+                if not isinstance(error, NetworkFault):
+                    raise error  # type: ignore[misc]
+            reasons = "; ".join(str(error) for error in tried)
+            raise NetworkFault(f"no broker can be reached: {reasons}", hint="agvent up starts a network here")
+        best = min(found, key=lambda one: one.cost)
+        for one in found:
+            if one is not best:
+                one.connection.abort("another broker is nearer")
+        return best
+
+    async def _try(self, address: Address) -> Found:
+        began = time.monotonic_ns()
+        connection, _, welcome = await dial(address, "client", self.session.client, self._credentials)
+        return Found(address, connection, welcome, (time.monotonic_ns() - began) // 1000)
+
+    async def _keep(self) -> None:
+        """Finds a broker again whenever the connection ends: at home, and after a while anywhere."""
+        while True:
+            assert self._ended is not None
+            await self._ended
+            lost_at = time.monotonic()
+            wait = limits.REDIAL_SECONDS_MIN
+            while True:
+                away = time.monotonic() - lost_at > self.failover_s
+                try:
+                    self._begin(await self._nearest(self.addresses if away or self.home is None else [self.home]))
+                    break
+                except NetworkFault as error:
+                    self.trouble = str(error)
+                await asyncio.sleep(wait * (1 - random() / 2))
+                wait = min(2 * wait, limits.REDIAL_SECONDS_MAX)
+
+    def _begin(self, found: Found) -> None:
+        self.home, self.trouble = found.address, ""
+        self._ended = asyncio.get_running_loop().create_future()
+        self._connection = found.connection
+        found.connection.owner = self
+        if found.connection.is_lost:
+            self.lost(found.connection, "it ended at once")
+        else:
+            found.connection.begin()
+
+    # The connection's owner
+
+    def said(self, connection: Connection, content: bytes) -> None:
+        """Nothing comes between the welcome and the link."""
+
+    def happened(self, connection: Connection, what: list[AnyMessage | Change]) -> None:
+        told: list[AnyMessage] = []
+        for one in what:
+            if one is Change.UP:
+                self.session.link_up()
+            elif isinstance(one, Change):
+                connection.abort("the broker began anew")
+            else:
+                told += self.session.receive(one)
+        if told:
+            self._told(told)
+        self.say()
+
+    def lost(self, connection: Connection, reason: str) -> None:
+        self.trouble = reason
+        self.session.link_down()
+        if self._ended is not None and not self._ended.done():
+            self._ended.set_result(None)
+
+    def say(self) -> None:
+        """Sends what the session has to say, if it can be said now."""
+        connection = self._connection
+        if connection is not None and connection.end is not None and connection.end.up:
+            for message in self.session.take():
+                connection.end.send(message)
+            connection.pump()

@@ -1,0 +1,291 @@
+"""The client: what a program says to a broker network, and what it hears.
+
+A call that needs an answer waits for it, across broken connections; to give up after a time use `asyncio.timeout`. What
+was given up may still happen: a publication that nobody waits for is unknown, not undone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Self
+
+import msgspec
+
+from agvent import limits
+from agvent.errors import CallerError, RefusedError
+from agvent.event import Event, EventId, event_of, microseconds
+from agvent.filters.subscription import Subscription
+from agvent.net.address import Address
+from agvent.net.attachment import Attachment
+from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed, item_of
+from agvent.net.tls import Credentials
+from agvent.session.session import Session
+from agvent.types import AgventType
+from agvent.wire import messages as wire
+from agvent.wire.messages import AnyMessage, Attached, Deliver, Gap, Published, Refused
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """An event that a broker has taken: on disk there, or in memory if it was a fast one."""
+
+    id: EventId
+    entry: str
+    epoch: int
+
+
+class Found(msgspec.Struct, frozen=True):
+    """An advertisement: who publishes a type, and at which broker."""
+
+    broker: str
+    publisher: str
+    type: AgventType
+
+
+class Awaited(msgspec.Struct):
+    """A caller that waits for its publications up to a sequence."""
+
+    sequence: int
+    answer: asyncio.Future[Published]
+
+
+class Client:
+    """One client of a broker network. `name` is who it is: a later process of that name goes on where this one ends."""
+
+    def __init__(
+        self,
+        addresses: list[Address],
+        *,
+        name: str,
+        is_guest: bool,
+        context: Mapping[str, Any] | None,
+        failover_s: float,
+        credentials: Credentials | None = None,
+    ) -> None:
+        self.name = name
+        self.context: Mapping[str, Any] | None = context
+        self._is_guest = is_guest  # nobody of that name comes back: it leaves nothing behind
+        self._session = Session(name, prompt=False)
+        self._attachment = Attachment(
+            self._session, addresses, failover_s=failover_s, credentials=credentials, told=self._hear
+        )
+        self._answers: dict[int, asyncio.Future[AnyMessage]] = {}
+        self._published: tuple[deque[Awaited], deque[Awaited]] = (deque(), deque())  # durable, fast
+        self._refused: dict[tuple[bool, int], str] = {}
+        self._subscribed: dict[str, Subscribed] = {}
+        self._asked: dict[int, Subscribed] = {}  # the request that opened each subscription
+        self._unclaimed: dict[str, list[Arrival]] = {}  # for subscriptions this process has not opened
+        self._attached = asyncio.Event()
+        self._room = asyncio.Event()
+
+    async def __aenter__(self) -> Self:
+        await self._attachment.open()
+        await self._attached.wait()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._is_guest and self._session.attached:
+            for id in list(self._subscribed):
+                self._session.unsubscribe(id)
+            for type in list(self._session.types):
+                self._session.unadvertise(type)
+        for subscribed in self._subscribed.values():
+            subscribed.end()
+        await self._attachment.close()
+
+    @property
+    def broker(self) -> str:
+        """The broker it is attached to now, or was last."""
+        return self._session.broker
+
+    @property
+    def trouble(self) -> str:
+        """Why it is not attached now; empty if it is."""
+        return "" if self._session.attached else self._attachment.trouble or "not attached yet"
+
+    # Types
+
+    async def advertise(self, type: AgventType | str) -> wire.Advertised:
+        """Says that this client publishes events of a type; returns when the brokers that can be reached have answered
+        with what they want of it, and names those that have not."""
+        answer = await self._answer(self._session.advertise(_type_of(type)))
+        assert isinstance(answer, wire.Advertised)
+        return answer
+
+    async def unadvertise(self, type: str) -> None:
+        await self._answer(self._session.unadvertise(type))
+
+    async def types(self, type: str = "") -> list[Found]:
+        """What is published: all advertisements, or those of a type and its subtypes."""
+        answer = await self._answer(self._session.get_advertisements(type))
+        assert isinstance(answer, wire.Advertisements)
+        return [Found(*one) for one in answer.found]
+
+    # Subscriptions
+
+    async def subscribe(self, filter: str = "", **options: Any) -> Subscribed:
+        """Opens a subscription, or gives the one of this `id` another filter; options are those of Subscription.
+
+        Returns when every reachable broker that may publish such events has it, and names those pending."""
+        options.setdefault("id", f"s{len(self._subscribed) + 1}")
+        options.setdefault("context", self.context)
+        subscription = Subscription(filter=filter, **options)
+        subscription.condition()
+        subscribed = self._subscribed.get(subscription.id) or Subscribed(subscription)
+        subscribed.subscription = subscription
+        self._subscribed[subscription.id] = subscribed
+        for arrival in self._unclaimed.pop(subscription.id, []):
+            subscribed.put(item_of(arrival, subscription.id))
+        await self._open(subscribed)
+        return subscribed
+
+    async def _open(self, subscribed: Subscribed) -> None:
+        request = self._session.subscribe(subscribed.subscription)
+        self._asked[request] = subscribed
+        await self._answer(request)
+
+    async def unsubscribe(self, subscription: Subscribed | str) -> None:
+        """Ends a subscription, by its handle or its id; what it was owed is void."""
+        id = subscription if isinstance(subscription, str) else subscription.subscription.id
+        await self._answer(self._session.unsubscribe(id))
+        subscribed = self._subscribed.pop(id, None)
+        if subscribed is not None:
+            subscribed.end()
+        for arrival in self._unclaimed.pop(id, []):
+            arrival.close_one()
+
+    async def set_context(self, context: Mapping[str, Any] | None) -> None:
+        """Says something else about this subscriber, in all its subscriptions."""
+        self.context = context
+        for subscribed in list(self._subscribed.values()):
+            subscribed.subscription = msgspec.structs.replace(subscribed.subscription, context=context)
+            await self._open(subscribed)
+
+    # Events
+
+    async def publish(
+        self,
+        event: Event | Mapping[str, Any],
+        *,
+        to: str = "",
+        destinations: Sequence[str] = (),
+        expires: datetime | None = None,
+        fast: bool = False,
+    ) -> Receipt:
+        """Publishes an event, and returns when a broker has it on disk; with `fast`, when it has it in memory."""
+        [receipt] = await self.publish_batch([event], to=to, destinations=destinations, expires=expires, fast=fast)
+        return receipt
+
+    async def publish_batch(
+        self,
+        events: Iterable[Event | Mapping[str, Any]],
+        *,
+        to: str = "",
+        destinations: Sequence[str] = (),
+        expires: datetime | None = None,
+        fast: bool = False,
+    ) -> list[Receipt]:
+        """Publishes events in order, as many at once as the broker gives credit for. A RefusedError names those that
+        were refused; the others are published."""
+        ends = microseconds(expires) if expires is not None else 0
+        sequences = []
+        for event in events:
+            made = event_of(event)
+            if len(self._session.unacknowledged) >= limits.CLIENT_UNACKNOWLEDGED_MAX:
+                self._attachment.say()
+                await self._wait_for_room()
+            sequence = self._session.publish(made, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
+            sequences.append(sequence)
+        if not sequences:
+            return []
+        published = await self._settled(sequences[-1], fast=fast)
+        return self._receipts(sequences, published, fast=fast)
+
+    async def _wait_for_room(self) -> None:
+        while len(self._session.unacknowledged) >= limits.CLIENT_UNACKNOWLEDGED_MAX:
+            self._room.clear()
+            await self._room.wait()
+
+    async def _settled(self, sequence: int, *, fast: bool) -> Published:
+        """Waits until every publication up to a sequence is accepted or refused."""
+        awaited = Awaited(sequence, asyncio.get_running_loop().create_future())
+        self._published[fast].append(awaited)
+        self._attachment.say()
+        return await awaited.answer
+
+    def _receipts(self, sequences: list[int], published: Published, *, fast: bool) -> list[Receipt]:
+        reasons = [(at, self._refused.pop((fast, one), None)) for at, one in enumerate(sequences)]
+        refused = {at: reason for at, reason in reasons if reason is not None}
+        receipts = [Receipt(EventId(self.name, one), published.entry, published.epoch) for one in sequences]
+        if refused:
+            raise RefusedError(refused, [one for at, one in enumerate(receipts) if at not in refused])
+        return receipts
+
+    # What the session tells
+
+    async def _answer(self, request: int) -> AnyMessage:
+        answer: asyncio.Future[AnyMessage] = asyncio.get_running_loop().create_future()
+        self._answers[request] = answer
+        for superseded in [one for one in self._answers if one not in self._session.requests]:
+            if superseded != request:
+                self._answers.pop(superseded).set_exception(CallerError("a later request took this one's place"))
+        self._attachment.say()
+        return await answer
+
+    def _hear(self, told: list[AnyMessage]) -> None:
+        for message in told:
+            if isinstance(message, (Deliver, Gap)):
+                self._arrive(message)
+            elif isinstance(message, Published):
+                self._settle(message)
+            elif isinstance(message, Attached):
+                self._attached.set()
+            elif isinstance(message, Refused) and message.sequence:
+                self._refused.setdefault((message.fast, message.sequence), message.reason)
+            else:
+                self._resolve(message)
+
+    def _settle(self, message: Published) -> None:
+        waiting = self._published[message.fast]
+        while waiting and waiting[0].sequence <= message.sequence:
+            answer = waiting.popleft().answer
+            if not answer.done():
+                answer.set_result(message)
+        self._room.set()
+
+    def _resolve(self, message: AnyMessage) -> None:
+        request = getattr(message, "request", 0)
+        if isinstance(message, wire.Subscribed) and request in self._asked:
+            subscribed = self._asked[request]
+            subscribed.confirmed, subscribed.pending = message.confirmed, message.pending
+            if not message.pending:
+                del self._asked[request]
+        answer = self._answers.pop(request, None)
+        if answer is None or answer.done():
+            return
+        if isinstance(message, Refused):
+            answer.set_exception(CallerError(message.reason))
+        else:
+            answer.set_result(message)
+
+    def _arrive(self, message: Deliver | Gap) -> None:
+        arrival = Arrival(message, self._done)
+        for id in message.subscriptions:
+            if id in self._subscribed:
+                self._subscribed[id].put(item_of(arrival, id))
+            else:
+                self._unclaimed.setdefault(id, []).append(arrival)
+
+    def _done(self, message: Deliver | Gap) -> None:
+        if message.number:  # a notice of the session's own has none
+            self._session.done(message)
+            self._attachment.say()
+
+
+def _type_of(type: AgventType | str) -> AgventType:
+    return AgventType(name=type) if isinstance(type, str) else type
+
+
+__all__ = ["Client", "Delivery", "Found", "GapNotice", "Receipt", "Subscribed"]

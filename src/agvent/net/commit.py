@@ -1,0 +1,109 @@
+"""Group commit: while one group of records is being synced, the next ones gather and are the next group.
+
+Everything but the writing happens on the event loop. A snapshot is taken between two groups: it stands for exactly the
+records up to the end of the group that is written next.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from agvent import limits
+from agvent.broker.records import Record, encode_record
+from agvent.errors import JournalFull
+from agvent.store.journal import Journal
+
+
+class GroupCommit:
+    """`synced` is called with the number of the last record of each group that is on disk, `failed` when nobody knows
+    any more what is."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        *,
+        image: Callable[[], list[Record]],
+        synced: Callable[[int], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self.journal = journal
+        self.full = ""  # why nothing can be written now
+        self.groups = self.records = 0
+        self._image, self._synced, self._failed = image, synced, failed
+        self._loop = asyncio.get_running_loop()
+        self._writer = ThreadPoolExecutor(1, "journal")
+        self._pending: list[Record] = []
+        self._number = 0
+        self._busy = False
+        self._snapshot: list[Record] | None = None  # taken, and not yet on disk
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    def append(self, records: Sequence[Record], number: int) -> None:
+        self._pending += records
+        self._number = number
+        self._idle.clear()
+        if not self._busy:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Writes what is pending; then, if the journal has grown, puts a snapshot in its place."""
+        image = None
+        if self._snapshot is None and self.journal.wants_snapshot():
+            image = self._snapshot = self._image()
+        group, self._pending = self._pending, []
+        self._submit(group, self._number, image)
+
+    def _submit(self, group: list[Record], number: int, image: list[Record] | None) -> None:
+        self._busy = True
+        written = self._loop.run_in_executor(self._writer, self._write, group, image is not None)
+        written.add_done_callback(lambda done: self._written(done, group, number, image))
+
+    def _write(self, group: list[Record], roll: bool) -> None:
+        if group:
+            self.journal.write([encode_record(record) for record in group])
+        if roll:
+            self.journal.roll()
+
+    def _written(
+        self, done: asyncio.Future[None], group: list[Record], number: int, image: list[Record] | None
+    ) -> None:
+        error = done.exception()
+        if isinstance(error, JournalFull):
+            self.full = error.message
+            self._loop.call_later(limits.JOURNAL_RETRY_SECONDS, self._submit, group, number, image)
+            return
+        if error is not None:
+            self._failed(error)
+            return
+        self.full = ""
+        self._busy = False
+        self.groups += 1
+        self.records += len(group)
+        if image is not None:
+            saved = self._loop.run_in_executor(None, self._save, self.journal.sequence + 1, image)
+            saved.add_done_callback(self._saved)
+        if group:
+            self._synced(number)
+        if self._pending:
+            self._begin()
+        elif not self._busy:
+            self._idle.set()
+
+    def _save(self, sequence: int, image: list[Record]) -> None:
+        self.journal.snapshot(sequence, [encode_record(record) for record in image])
+
+    def _saved(self, done: asyncio.Future[None]) -> None:
+        """A snapshot that found no room is tried again when the journal has grown further."""
+        self._snapshot = None
+        error = done.exception()
+        if error is not None and not isinstance(error, OSError):
+            self._failed(error)
+
+    async def close(self) -> None:
+        """Waits until everything is on disk, and ends the journal."""
+        await self._idle.wait()
+        await self._loop.run_in_executor(self._writer, self.journal.close)
+        self._writer.shutdown()

@@ -1,0 +1,146 @@
+"""A broker's configuration file, and who the broker is by what its disk says."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from agvent.errors import CallerError, EnvironmentFault
+from agvent.net.address import Address, address_of, is_loopback
+
+IDENTITY: Final = "identity.json"
+NAME_CHARS_MAX: Final = 64
+
+
+class TlsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table [tls] of the file; paths are relative to it."""
+
+    authority: str
+    certificate: str
+    key: str
+    tokens: list[str] = []
+
+
+class Tls(msgspec.Struct, frozen=True, kw_only=True):
+    """A broker's keys. With them, everybody has to show who they are."""
+
+    authority: Path
+    certificate: Path
+    key: Path
+    tokens: list[Path]
+
+
+class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys of the file as they stand there."""
+
+    name: str
+    listen: str = "127.0.0.1:4780"
+    data: str = "data"
+    admin: str = ""
+    neighbours: dict[str, str] = {}
+    tls: TlsFile | None = None
+
+
+class Config(msgspec.Struct, frozen=True, kw_only=True):
+    """One broker's configuration, checked."""
+
+    name: str
+    listen: Address
+    data: Path
+    neighbours: dict[str, Address]
+    admin: Address | None = None
+    tls: Tls | None = None
+
+    @property
+    def journal(self) -> Path:
+        return self.data / "journal"
+
+
+def read_config(path: Path, *, insecure: bool = False) -> Config:
+    """The configuration of a file; what is wrong with it is a CallerError that names the key."""
+    try:
+        text = path.read_bytes()
+    except OSError as error:
+        raise CallerError(f"{path}: {error.strerror}") from None
+    try:
+        file = msgspec.toml.decode(text, type=File)
+    except (ValueError, RecursionError) as error:
+        raise CallerError(f"{path}: {error}") from None
+    for name in (file.name, *file.neighbours):
+        check_name(name)
+    if file.name in file.neighbours:
+        raise CallerError(f"{path}: {file.name!r} is its own neighbour")
+    listen = address_of(file.listen)
+    if not is_loopback(listen.host) and file.tls is None and not insecure:
+        raise CallerError(
+            f"{path}: {listen} can be reached from other machines, and nobody would have to say who they are",
+            hint="listen on 127.0.0.1, give it keys (agvent keys, [tls]), or say --insecure",
+        )
+    admin = address_of(file.admin) if file.admin else None
+    if admin is not None and not is_loopback(admin.host) and not insecure:
+        raise CallerError(f"{path}: the admin port asks nobody who they are", hint="put it on 127.0.0.1")
+    neighbours = {name: address_of(address) for name, address in file.neighbours.items()}
+    tls = _tls(file.tls, path.parent) if file.tls is not None else None
+    data = path.parent / file.data
+    return Config(name=file.name, listen=listen, data=data, neighbours=neighbours, admin=admin, tls=tls)
+
+
+def _tls(file: TlsFile, folder: Path) -> Tls:
+    return Tls(
+        authority=folder / file.authority,
+        certificate=folder / file.certificate,
+        key=folder / file.key,
+        tokens=[folder / path for path in file.tokens],
+    )
+
+
+def check_name(name: str) -> None:
+    """Refuses what cannot name a broker or a client: a slash would end a name inside the key of a subscription."""
+    if not 0 < len(name) <= NAME_CHARS_MAX or "/" in name or not name.isprintable() or name != name.strip():
+        raise CallerError(
+            f"{name[:80]!r} cannot be a name", hint=f"1 to {NAME_CHARS_MAX} printable characters, no slash"
+        )
+
+
+class Identity(msgspec.Struct, frozen=True):
+    """Who the disk belongs to. An incarnation is the second in which it began, so that a later one is greater."""
+
+    broker: str
+    incarnation: int
+
+
+def identity(data: Path, name: str, *, is_new: bool) -> Identity:
+    """The identity that the disk has; a new one if its journal is new, whatever stood there before."""
+    path = data / IDENTITY
+    known = _read(path)
+    if known is not None and known.broker != name:
+        raise CallerError(
+            f"{data} is the disk of broker {known.broker!r}, not of {name!r}", hint="give each broker its own `data`"
+        )
+    if not is_new:
+        return identity_of(data)
+    made = Identity(name, max(int(time.time()), known.incarnation + 1 if known else 0))
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(msgspec.json.encode(made))
+    partial.replace(path)
+    return made
+
+
+def identity_of(data: Path) -> Identity:
+    """The identity that the disk has."""
+    known = _read(data / IDENTITY)
+    if known is None:
+        raise EnvironmentFault(f"{data / IDENTITY} is missing: nobody knows whose journal this is")
+    return known
+
+
+def _read(path: Path) -> Identity | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Identity)
+    except FileNotFoundError:
+        return None
+    except (ValueError, OSError) as error:
+        raise EnvironmentFault(f"{path}: {error}") from None

@@ -1,0 +1,160 @@
+"""One connection: bytes to frames, and after the introduction one end of a link, which it polls and pumps.
+
+What the frames say is the owner's business. A connection that is damaged, silent or closed is lost, and its owner is
+told once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol, cast
+
+from agvent import limits
+from agvent.errors import WireError
+from agvent.net.clock import Clock
+from agvent.net.frames import FrameSplitter
+from agvent.wire.codec import framed, unframed
+from agvent.wire.link import Change, LinkEnd
+from agvent.wire.messages import AnyMessage
+
+CHOKED_POLL_US: Final = 50_000
+"""How often a connection that cannot write looks at the time: its heartbeat is due and cannot go."""
+
+
+class Owner(Protocol):
+    """Whose connection it is: a broker's or a client's."""
+
+    def said(self, connection: Connection, content: bytes) -> None:
+        """A frame came before the link began."""
+
+    def happened(self, connection: Connection, what: list[AnyMessage | Change]) -> None:
+        """Messages came over the link, or it changed."""
+
+    def lost(self, connection: Connection, reason: str) -> None:
+        """The connection is no more."""
+
+
+class Connection(asyncio.Protocol):
+    """`end` is None until the link begins."""
+
+    def __init__(self, owner: Owner, clock: Clock, *, made: Callable[[Connection], None] | None = None) -> None:
+        self.owner, self.clock = owner, clock
+        self._made = made  # called when the connection is there; with TLS, after the handshake
+        self.end: LinkEnd | None = None
+        self._lost = asyncio.Event()
+        self.link = ""  # its name, when its owner is a broker
+        self._reason = "closed by the peer"
+        self._splitter = FrameSplitter()
+        self._choked = False
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_at = 0
+
+    # asyncio's side
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._loop = asyncio.get_running_loop()
+        self.transport = cast("asyncio.Transport", transport)
+        self.transport.set_write_buffer_limits(high=limits.SOCKET_BUFFER_BYTES_MAX)
+        if self._made is not None:
+            self._made(self)
+
+    def data_received(self, data: bytes) -> None:
+        if self.transport.is_closing():
+            return
+        try:
+            frames = self._splitter.feed(data)
+            what: list[AnyMessage | Change] = []
+            for frame in frames:
+                self._take(frame, what)
+        except WireError as error:
+            self.abort(error.message)
+            return
+        if self.end is not None:
+            self.owner.happened(self, what)
+            self.pump()
+
+    def _take(self, frame: bytes, what: list[AnyMessage | Change]) -> None:
+        if self.end is None:
+            self.owner.said(self, unframed(frame))
+            return
+        what += self.end.receive(frame, self.clock.now())
+        if self.end.damaged:  # on a stream that TCP has checked: nothing after it can be trusted
+            raise WireError("a damaged frame")
+
+    def pause_writing(self) -> None:
+        self._choked = True
+
+    def resume_writing(self) -> None:
+        self._choked = False
+        self.pump()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._lost.set()
+        self.owner.lost(self, f"{self._reason}: {exc}" if exc else self._reason)
+
+    # The owner's side
+
+    @property
+    def is_lost(self) -> bool:
+        return self._lost.is_set()
+
+    def say(self, content: bytes) -> None:
+        """Sends a frame outside the link."""
+        self.transport.write(framed(content))
+
+    def begin(self) -> None:
+        """Begins the link."""
+        now = self._began = self.clock.now()
+        self.end = LinkEnd(now, now)
+        self.pump()
+
+    def pump(self) -> None:
+        """Sends what the link has to send, as far as the socket takes it."""
+        if self.end is None or self.transport.is_closing():
+            return
+        now = self.clock.now()
+        if not self._choked:
+            frames = self.end.frames(now)
+            if frames:
+                self.transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+        self._arm(now)
+
+    def _arm(self, now: int) -> None:
+        assert self.end is not None
+        at = max(self.end.deadline(), now + (CHOKED_POLL_US if self._choked else 0))
+        if self._timer is None or at < self._timer_at:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer_at = at
+            self._timer = self._loop.call_later((at - now) / 1e6, self._poll)
+
+    def _poll(self) -> None:
+        self._timer = None
+        assert self.end is not None
+        now = self.clock.now()
+        if self.end.poll(now) or (not self.end.up and now - self._began > limits.LINK_SILENCE_US):
+            self.abort("silent for too long")
+        else:
+            self.pump()
+
+    def abort(self, reason: str) -> None:
+        """Ends the connection at once."""
+        self._reason = reason
+        self.transport.abort()
+
+    def close(self, reason: str) -> None:
+        """Ends the connection when what was written has gone."""
+        self._reason = reason
+        self.transport.close()
+
+    async def wait_closed(self) -> None:
+        """Waits until a connection that was closed has ended; a peer that does not read is not waited for."""
+        try:
+            async with asyncio.timeout(limits.CLOSE_SECONDS_MAX):
+                await self._lost.wait()
+        except TimeoutError:
+            self.transport.abort()
+            await self._lost.wait()

@@ -1,0 +1,90 @@
+"""A connection as whoever dialled it uses it: an introduction and its answer, then frames one by one."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any, Literal
+
+import msgspec
+
+from agvent import limits
+from agvent.errors import CallerError, NetworkFault, WireError
+from agvent.net.address import Address
+from agvent.net.clock import Clock
+from agvent.net.connection import Connection
+from agvent.net.introduction import PROTOCOL, Introduction, TurnedAway, Welcome, answer_of
+from agvent.net.tls import Credentials, dial_context, peer_of
+from agvent.wire.link import Change
+from agvent.wire.messages import AnyMessage
+
+
+class Dialled:
+    """A connection whose frames are taken one by one, until a link begins on it."""
+
+    def __init__(self) -> None:
+        self._said: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.reason = ""
+
+    def said(self, connection: Connection, content: bytes) -> None:
+        self._said.put_nowait(content)
+
+    def happened(self, connection: Connection, what: list[AnyMessage | Change]) -> None:
+        raise AssertionError("no link begins here")
+
+    def lost(self, connection: Connection, reason: str) -> None:
+        self.reason = reason
+        self._said.put_nowait(None)
+
+    async def frame(self) -> bytes:
+        content = await self._said.get()
+        if content is None:
+            self._said.put_nowait(None)
+            raise NetworkFault(f"the connection ended: {self.reason}")
+        return content
+
+
+async def dial(
+    address: Address, kind: Literal["client", "operator"], name: str, credentials: Credentials | None = None
+) -> tuple[Connection, Dialled, Welcome]:
+    """A connection that is welcome at a broker; a NetworkFault if there is none or it is turned away."""
+    dialled = Dialled()
+    tls = None
+    if credentials is not None:
+        tls = dial_context(credentials.authority, credentials.certificate, credentials.key)
+    try:
+        async with asyncio.timeout(limits.INTRODUCTION_SECONDS_MAX):
+            loop = asyncio.get_running_loop()
+            _, connection = await loop.create_connection(lambda: Connection(dialled, Clock()), *address, ssl=tls)
+            token = credentials.token if credentials is not None else ""
+            if tls is not None and getattr(peer_of(connection.transport), "kind", "") != "broker":
+                connection.abort("not a broker")
+                raise WireError("it has no certificate of a broker")
+            introduction = Introduction(agvent=PROTOCOL, kind=kind, name=name, token=token)
+            connection.say(msgspec.json.encode(introduction))
+            answer = answer_of(await dialled.frame())
+    except TimeoutError:
+        raise NetworkFault(f"{address}: no answer in {limits.INTRODUCTION_SECONDS_MAX:.0f} s") from None
+    except OSError as error:
+        raise NetworkFault(f"{address}: {error.strerror or error}", hint="is the broker running?") from None
+    except WireError as error:
+        raise NetworkFault(f"{address}: {error.message}", hint="is this a broker's port?") from None
+    if isinstance(answer, TurnedAway):
+        connection.abort("turned away")
+        raise (CallerError if answer.final else NetworkFault)(f"{address}: {answer.reason}")
+    return connection, dialled, answer
+
+
+async def ask(address: Address, request: str, *, credentials: Credentials | None = None, **facts: Any) -> Any:
+    """An operator's request, and the broker's answer as plain data."""
+    connection, dialled, _ = await dial(address, "operator", "operator", credentials)
+    try:
+        connection.say(msgspec.json.encode({"request": request, **facts}))
+        whole = b""
+        while part := await dialled.frame():
+            whole += part
+    finally:
+        connection.abort("done")
+    answer = msgspec.json.decode(whole)
+    if "error" in answer:
+        raise CallerError(answer["error"])
+    return answer["ok"]

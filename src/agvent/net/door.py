@@ -1,0 +1,81 @@
+"""Who may come in, and what each may do: introductions against certificates and tokens, messages against grants.
+
+A broker without keys lets everybody in and everything through: it listens on loopback, or was told to be insecure.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from agvent import limits
+from agvent.errors import AgventError, DeniedError
+from agvent.net.grants import ALL, Grants
+from agvent.net.introduction import Introduction
+from agvent.net.tls import Peer
+from agvent.wire.codec import decode_event
+from agvent.wire.messages import Advertise, AnyMessage, Attach, Publish, Refused, Subscribe
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+
+class Principal(msgspec.Struct, frozen=True):
+    """Somebody who was let in. Its clients are called as it is, or as it is, a dot, and something."""
+
+    name: str
+    grants: Grants
+
+
+class Door:
+    """The broker's door. `keys` check tokens; without `is_locked` nobody has to show anything."""
+
+    def __init__(self, *, is_locked: bool, keys: list[Ed25519PublicKey]) -> None:
+        self.is_locked, self.keys = is_locked, keys
+
+    def principal(self, introduction: Introduction, peer: Peer | None) -> Principal:
+        """Who is at the door; a DeniedError if nobody we know."""
+        if not self.is_locked:
+            return Principal(introduction.name, ALL)
+        if introduction.kind == "broker":
+            if peer is None or (peer.kind, peer.name) != ("broker", introduction.name):
+                raise DeniedError(f"the certificate of broker {introduction.name!r}")
+            return Principal(introduction.name, ALL)
+        found = self._shown(introduction, peer)
+        if introduction.kind == "operator":
+            found.grants.check_administer()
+        elif introduction.name != found.name and not introduction.name.startswith(f"{found.name}."):
+            raise DeniedError(f"the certificate or token of {introduction.name!r}, not of {found.name!r}")
+        return found
+
+    def _shown(self, introduction: Introduction, peer: Peer | None) -> Principal:
+        if introduction.token:
+            # Loaded by those who check tokens: it is a compiled library of some size.
+            from agvent.net.tokens import verify  # noqa: PLC0415
+
+            token = verify(introduction.token, self.keys, time.time())
+            return Principal(token.name, Grants(token.grants))
+        if peer is not None and peer.kind == "client":
+            return Principal(peer.name, Grants(peer.grants))
+        raise DeniedError("a client's certificate or a token")
+
+    def denial(self, principal: Principal, client: str, message: AnyMessage, subscriptions: int) -> Refused | None:
+        """What a client is told in place of what it asked and may not; None if it may."""
+        try:
+            if isinstance(message, Attach) and message.client != client:
+                raise DeniedError(f"the name {message.client!r}")
+            if isinstance(message, Subscribe):
+                principal.grants.check_subscribe(message.subscription)
+                if subscriptions >= limits.CLIENT_SUBSCRIPTIONS_MAX:
+                    raise DeniedError(f"more than {limits.CLIENT_SUBSCRIPTIONS_MAX} subscriptions")
+            elif isinstance(message, Advertise):
+                principal.grants.check_advertise(message.type)
+            elif isinstance(message, Publish) and principal.grants is not ALL:
+                principal.grants.check_publish(decode_event(message.publication.event))
+        except AgventError as error:
+            if isinstance(message, Publish):
+                return Refused(0, message.publication.sequence, error.message, message.publication.fast)
+            return Refused(getattr(message, "request", 0), 0, error.message)
+        return None

@@ -1,0 +1,139 @@
+"""A network of broker processes on this machine: written down, started, started again, stopped.
+
+Each broker has a folder with its configuration, its data and what it printed; `network.json` says where each listens.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from agvent.errors import EnvironmentFault
+from agvent.net.address import Address
+
+NETWORK: Final = "network.json"
+STOP_SECONDS_MAX: Final = 10.0
+
+
+class Member(msgspec.Struct):
+    """One broker of the fleet, and its process while it runs."""
+
+    name: str
+    address: Address
+    folder: Path
+    process: subprocess.Popen[bytes] | None = None
+    starts: int = 0
+
+    @property
+    def is_running(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def output(self) -> Path:
+        return self.folder / "output.log"
+
+
+class Fleet:
+    """The brokers of a graph. An edge is a link; the first of its two brokers names the other as its neighbour."""
+
+    def __init__(
+        self, folder: Path, edges: Sequence[tuple[str, str]], names: Sequence[str], *, first_port: int
+    ) -> None:
+        self.folder = folder
+        ports = [first_port + at for at in range(len(names))] if first_port else free_ports(len(names))
+        self.members = {
+            name: Member(name, Address("127.0.0.1", port), folder / name)
+            for name, port in zip(names, ports, strict=True)
+        }
+        for name, member in self.members.items():
+            member.folder.mkdir(parents=True, exist_ok=True)
+            neighbours = [b if a == name else a for a, b in edges if name in (a, b)]
+            self._write(member, neighbours)
+        addresses = {name: str(member.address) for name, member in self.members.items()}
+        (folder / NETWORK).write_bytes(msgspec.json.format(msgspec.json.encode(addresses)))
+
+    def _write(self, member: Member, neighbours: list[str]) -> None:
+        lines = [f'name = "{member.name}"', f'listen = "{member.address}"', 'data = "data"', "", "[neighbours]"]
+        lines += [f'"{other}" = "{self.members[other].address}"' for other in neighbours]
+        (member.folder / "broker.toml").write_text("\n".join(lines) + "\n")
+
+    def start(self, name: str) -> None:
+        """Starts a broker that is not running."""
+        member = self.members[name]
+        assert not member.is_running
+        config = member.folder / "broker.toml"
+        with member.output.open("ab") as output:
+            member.process = subprocess.Popen(
+                [sys.executable, "-m", "agvent.cli.main", "broker", "--config", str(config)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                start_new_session=True,  # Ctrl-C is for whoever runs the fleet, which then stops it in order
+            )
+        member.starts += 1
+
+    def start_all(self) -> None:
+        for name in self.members:
+            self.start(name)
+
+    def wait_until_up(self, seconds: float = 60.0) -> None:
+        """Waits until every broker listens; an EnvironmentFault with what it printed if one does not."""
+        for member in self.members.values():
+            if not wait_until_listening(member.address, lambda one=member: one.is_running, seconds):  # type: ignore[misc]
+                said = member.output.read_text(errors="replace").strip().splitlines()
+                raise EnvironmentFault(f"{member.name} did not start: {said[-1] if said else 'it said nothing'}")
+
+    def kill(self, name: str) -> None:
+        """kill -9."""
+        process = self.members[name].process
+        assert process is not None
+        process.kill()
+        process.wait()
+
+    def stop(self) -> None:
+        """Stops every broker cleanly; one that does not stop is killed."""
+        running = [one.process for one in self.members.values() if one.process is not None and one.is_running]
+        for process in running:
+            process.send_signal(signal.SIGCONT)
+            process.terminate()
+        ends = time.monotonic() + STOP_SECONDS_MAX
+        for process in running:
+            try:
+                process.wait(max(0.0, ends - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+
+
+def wait_until_listening(address: Address, is_running: Callable[[], bool], seconds: float = 60.0) -> bool:
+    """Waits until somebody listens there; False if its process ended, or the time is over."""
+    ends = time.monotonic() + seconds
+    while True:
+        try:
+            socket.create_connection(address, timeout=1).close()
+        except OSError:
+            if not is_running() or time.monotonic() > ends:
+                return False
+            time.sleep(0.05)
+        else:
+            return True
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports that nobody listens on just now."""
+    sockets = [socket.socket() for _ in range(count)]
+    try:
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
+    finally:
+        for one in sockets:
+            one.close()

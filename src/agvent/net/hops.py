@@ -1,0 +1,77 @@
+"""What a broker remembers of the events that passed it lately, for `agvent trace`, and what it has counted.
+
+Cost: one tuple in a ring for each hop; looking for an event walks the ring.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Iterable
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.interface import Append, Came, Effect, Input, Send
+from agvent.broker.records import Accepted, Acknowledged, Arrived, Noticed
+from agvent.wire.messages import Copies
+
+
+class Hop(msgspec.Struct, frozen=True):
+    """Something that happened to an event at this broker: `entered`, `sent`, `came` or `arrived`."""
+
+    at: int
+    what: str
+    broker: str
+    peer: str = ""  # the neighbour it came from or went to
+    homes: tuple[str, ...] = ()
+    clients: tuple[str, ...] = ()
+
+
+class Memory:
+    """The last hops, oldest first, and counts since the start."""
+
+    def __init__(self, broker: str) -> None:
+        self.broker = broker
+        self.counts: Counter[str] = Counter()
+        self._ring: deque[tuple[str, int, bool, Hop]] = deque(maxlen=limits.HOPS_KEPT_MAX)
+
+    def find(self, publisher: str, sequence: int, *, fast: bool = False) -> list[Hop]:
+        return [hop for p, s, f, hop in self._ring if (p, s, f) == (publisher, sequence, fast)]
+
+    def note(self, inputs: Iterable[Input], effects: Iterable[Effect], names: dict[str, str], now: int) -> None:
+        """Notes a step; `names` has the neighbour of each link."""
+        for given in inputs:
+            if isinstance(given, Came) and isinstance(given.message, Copies) and given.link in names:
+                self._copies(given.message, "came", names[given.link], now)
+        for effect in effects:
+            if isinstance(effect, Send) and isinstance(effect.message, Copies):
+                self._copies(effect.message, "sent", names.get(effect.link, ""), now)
+            elif isinstance(effect, Append):
+                self._records(effect, now)
+
+    def _copies(self, copies: Copies, what: str, peer: str, now: int) -> None:
+        publication = copies.publication
+        homes = tuple(target.home for target in copies.targets)
+        hop = Hop(now, what, self.broker, peer, homes)
+        self._ring.append((publication.publisher, publication.sequence, publication.fast, hop))
+        self.counts[f"copies_{what}"] += 1
+
+    def _records(self, effect: Append, now: int) -> None:
+        for record in effect.records:
+            if isinstance(record, (Accepted, Arrived)):
+                self._event(record, now)
+            elif isinstance(record, Acknowledged):
+                self.counts["acknowledgements"] += 1
+            elif isinstance(record, Noticed):
+                self.counts["gaps"] += 1
+
+    def _event(self, record: Accepted | Arrived, now: int) -> None:
+        publication = record.publication
+        if isinstance(record, Accepted):
+            hop = Hop(now, "entered", self.broker, "", tuple(target.home for target in record.targets))
+            self.counts["events_entered"] += 1
+        else:
+            hop = Hop(now, "arrived", self.broker, "", (), tuple(client for client, _ in record.deliveries))
+            self.counts["events_arrived"] += 1
+            self.counts["deliveries_queued"] += len(record.deliveries)
+        self._ring.append((publication.publisher, publication.sequence, publication.fast, hop))

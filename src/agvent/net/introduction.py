@@ -1,0 +1,58 @@
+"""The first words on a connection: who speaks, to whom, and whether it is welcome. JSON, so that they can grow."""
+
+from __future__ import annotations
+
+from typing import Final, Literal
+
+import msgspec
+
+from agvent.errors import WireError
+
+PROTOCOL: Final = 1
+
+
+class Introduction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whoever dials speaks first. `to` is the broker that is meant, empty for whichever listens there."""
+
+    agvent: int
+    kind: Literal["client", "broker", "operator"]
+    name: str
+    to: str = ""
+    token: str = ""
+
+
+class Welcome(msgspec.Struct, frozen=True, kw_only=True, tag_field="answer", tag="welcome"):
+    """`load`: clients that are attached. `home`: the broker keeps deliveries for this client."""
+
+    broker: str
+    incarnation: int
+    load: int = 0
+    home: bool = False
+
+
+class TurnedAway(msgspec.Struct, frozen=True, kw_only=True, tag_field="answer", tag="turned away"):
+    """The connection ends with this. `final`: another try would have the same answer."""
+
+    reason: str
+    final: bool = False
+
+
+Answer = Welcome | TurnedAway
+
+
+def introduction_of(content: bytes) -> Introduction:
+    try:
+        introduction = msgspec.json.decode(content, type=Introduction)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not an introduction: {str(error)[:200]}") from None
+    if introduction.agvent != PROTOCOL:
+        raise WireError(f"protocol {introduction.agvent} is not spoken here, {PROTOCOL} is")
+    return introduction
+
+
+def answer_of(content: bytes) -> Answer:
+    try:
+        answer: Answer = msgspec.json.decode(content, type=Answer)
+    except (ValueError, RecursionError) as error:
+        raise WireError(f"not an answer to an introduction: {str(error)[:200]}") from None
+    return answer

@@ -1,0 +1,171 @@
+"""What an operator may ask a broker: what it has, and to cut, heal, drain, forget, stop.
+
+An operator's connection carries requests and answers, one JSON object each: a request is a frame, an answer as many
+frames as it needs and an empty one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from agvent import limits
+from agvent.errors import CallerError
+from agvent.net.connection import Connection
+
+if TYPE_CHECKING:
+    from agvent.net.server import BrokerServer
+
+
+KILL_SECONDS: Final = 0.02
+
+
+class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One request; `name` is the neighbour, broker or client it is about."""
+
+    request: str
+    name: str = ""
+    publisher: str = ""
+    sequence: int = 0
+    fast: bool = False
+
+
+class Operator:
+    """Answers operators. What it changes is the driver's or an input of the broker's, never a table."""
+
+    def __init__(self, server: BrokerServer) -> None:
+        self.server = server
+        self.connections: set[Connection] = set()
+        self._do: dict[str, Callable[[Request], Any]] = {
+            "status": lambda _: self.status(),
+            "types": lambda _: self._types(),
+            "trace": lambda one: server.memory.find(one.publisher, one.sequence, fast=one.fast),
+            "cut": self._cut,
+            "heal": self._heal,
+            "drain": lambda _: self._drain(),
+            "forget": self._forget,
+            "stop": lambda _: server.stopping.set(),
+            "kill": lambda _: self._kill(),
+        }
+
+    def welcome(self, connection: Connection) -> None:
+        self.connections.add(connection)
+
+    def lost(self, connection: Connection) -> None:
+        self.connections.discard(connection)
+
+    def asked(self, connection: Connection, content: bytes) -> None:
+        assert connection in self.connections
+        try:
+            answer = {"ok": self._answer(content)}
+        except CallerError as error:
+            answer = {"error": str(error)}
+        whole = msgspec.json.encode(answer)
+        for at in range(0, len(whole), limits.CHUNK_BYTES_MAX):
+            connection.say(whole[at : at + limits.CHUNK_BYTES_MAX])
+        connection.say(b"")
+
+    def _answer(self, content: bytes) -> Any:
+        try:
+            request = msgspec.json.decode(content, type=Request)
+        except (ValueError, RecursionError) as error:
+            raise CallerError(f"not a request: {str(error)[:200]}") from None
+        if request.request not in self._do:
+            raise CallerError(f"no request {request.request!r}", hint=f"there are {', '.join(self._do)}")
+        return self._do[request.request](request)
+
+    # What a broker has
+
+    def status(self) -> dict[str, Any]:
+        server, tables = self.server, self.server.broker.tables
+        journal = server.commit.journal
+        return {
+            "broker": server.config.name,
+            "incarnation": server.identity.incarnation,
+            "boot": tables.boot,
+            "pid": os.getpid(),
+            "up_s": (server.clock.now() - server.started) // 1_000_000,
+            "draining": server.draining,
+            "disk_full": server.commit.full,
+            "links": self._links(),
+            "clients": self._clients(),
+            "subscriptions": len(tables.homes.current),
+            "brokers": tables.advertisements.owners(),
+            "custody": len(tables.custody.held),
+            "epoch": tables.interests.epoch,
+            "journal_bytes": journal.segment_bytes + journal.snapshot_bytes,
+            "counts": {**server.memory.counts, "groups": server.commit.groups, "records": server.commit.records},
+        }
+
+    def _links(self) -> list[dict[str, Any]]:
+        neighbours, custody = self.server.neighbours, self.server.broker.tables.custody
+        names = sorted({*neighbours.addresses, *neighbours.linked, *neighbours.cut})
+        found = []
+        for name in names:
+            connection = neighbours.linked.get(name)
+            end = connection.end if connection is not None else None
+            found.append(
+                {
+                    "neighbour": name,
+                    "state": "cut" if name in neighbours.cut else "up" if end is not None and end.up else "down",
+                    "rtt_us": end.rtt_us if end is not None else 0,
+                    "queued": end.queued if end is not None else 0,
+                    "untaken": custody.untaken.get(name, 0),
+                    "trouble": neighbours.troubles.get(name, ""),
+                }
+            )
+        return found
+
+    def _clients(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "client": name,
+                "attached": bool(client.link),
+                "waiting": len(client.durable.waiting),
+                "delivered": client.durable.received,
+            }
+            for name, client in sorted(self.server.broker.tables.deliveries.clients.items())
+        ]
+
+    def _types(self) -> list[dict[str, Any]]:
+        found = self.server.broker.tables.advertisements.found("")
+        return [{"broker": owner, "publisher": publisher, "type": type} for owner, publisher, type in found]
+
+    # What it does
+
+    def _cut(self, request: Request) -> None:
+        self._check_neighbour(request.name)
+        self.server.neighbours.cut_link(request.name)
+
+    def _heal(self, request: Request) -> None:
+        self._check_neighbour(request.name)
+        self.server.neighbours.heal_link(request.name)
+
+    def _check_neighbour(self, name: str) -> None:
+        neighbours = self.server.neighbours
+        known = sorted({*neighbours.addresses, *neighbours.linked, *neighbours.cut})
+        if name not in known:
+            raise CallerError(
+                f"{self.server.config.name!r} has no neighbour {name!r}", hint=f"it has {', '.join(known) or 'none'}"
+            )
+
+    def _drain(self) -> dict[str, int]:
+        """Sends the clients away and takes no new ones; gives what is still here to be handed on."""
+        self.server.draining = True
+        for link in list(self.server.clients):
+            self.server.links[link].close("drained")
+        return {"custody": len(self.server.broker.tables.custody.held)}
+
+    def _kill(self) -> None:
+        """Ends the process as a crash does, when the answer has gone out."""
+        asyncio.get_running_loop().call_later(KILL_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
+
+    def _forget(self, request: Request) -> None:
+        if request.name not in self.server.broker.tables.advertisements:
+            raise CallerError(f"no broker {request.name!r} is known here")
+        self.server.forget(request.name)

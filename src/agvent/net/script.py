@@ -1,0 +1,122 @@
+"""The client for scripts and notebooks: the same calls, each of which waits.
+
+Its event loop runs in a thread of its own, so that links stay alive while the script does something else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from typing import Any, Self, TypeVar
+
+import uvloop
+
+from agvent.event import Event
+from agvent.net.client import Client, Found, Receipt
+from agvent.net.deliveries import Delivery, GapNotice, Subscribed
+from agvent.types import AgventType
+from agvent.wire.messages import Advertised
+
+Result = TypeVar("Result")
+
+
+class LoopThread:
+    """An event loop in a thread."""
+
+    def __init__(self, name: str) -> None:
+        self.loop = uvloop.new_event_loop()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        asyncio.set_event_loop(self.loop)
+        self.loop.run_forever()
+
+    def wait(self, coroutine: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:
+        """Runs a coroutine there and waits for it; when the wait ends early, so does the coroutine."""
+        future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        try:
+            return future.result(timeout)
+        except BaseException:
+            future.cancel()
+            raise
+
+    def close(self) -> None:
+        self.wait(self.loop.shutdown_default_executor())
+        self.loop.call_soon_threadsafe(self.loop.stop)
+        self._thread.join()
+        self.loop.close()
+
+
+class ScriptSubscription:
+    """A subscription to iterate over; `next` waits at most a time, and gives None when nothing came."""
+
+    def __init__(self, thread: LoopThread, subscribed: Subscribed) -> None:
+        self._thread, self.subscribed = thread, subscribed
+
+    def __iter__(self) -> Iterator[Delivery | GapNotice]:
+        while (item := self.next()) is not None:
+            yield item
+
+    def next(self, seconds: float | None = None) -> Delivery | GapNotice | None:
+        return self._thread.wait(_next(self.subscribed, seconds))
+
+
+async def _next(subscribed: Subscribed, seconds: float | None) -> Delivery | GapNotice | None:
+    try:
+        async with asyncio.timeout(seconds):
+            return await anext(subscribed, None)
+    except TimeoutError:
+        return None
+
+
+class ScriptClient:
+    """`Client`, one call after the other."""
+
+    def __init__(self, options: dict[str, Any]) -> None:
+        self._options = options
+
+    def __enter__(self) -> Self:
+        self._thread = LoopThread("agvent client")
+        try:
+            self.client = self._thread.wait(_opened(self._options))
+        except BaseException:
+            self._thread.close()
+            raise
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        try:
+            self._thread.wait(self.client.__aexit__(*error))
+        finally:
+            self._thread.close()
+
+    def advertise(self, type: AgventType | str) -> Advertised:
+        return self._thread.wait(self.client.advertise(type))
+
+    def unadvertise(self, type: str) -> None:
+        self._thread.wait(self.client.unadvertise(type))
+
+    def types(self, type: str = "") -> list[Found]:
+        return self._thread.wait(self.client.types(type))
+
+    def subscribe(self, filter: str = "", **options: Any) -> ScriptSubscription:
+        return ScriptSubscription(self._thread, self._thread.wait(self.client.subscribe(filter, **options)))
+
+    def unsubscribe(self, subscription: ScriptSubscription | str) -> None:
+        given = subscription if isinstance(subscription, str) else subscription.subscribed
+        self._thread.wait(self.client.unsubscribe(given))
+
+    def set_context(self, context: Mapping[str, Any] | None) -> None:
+        self._thread.wait(self.client.set_context(context))
+
+    def publish(self, event: Event | Mapping[str, Any], **options: Any) -> Receipt:
+        return self._thread.wait(self.client.publish(event, **options))
+
+    def publish_batch(self, events: Iterable[Event | Mapping[str, Any]], **options: Any) -> list[Receipt]:
+        return self._thread.wait(self.client.publish_batch(events, **options))
+
+
+async def _opened(options: dict[str, Any]) -> Client:
+    return await Client(**options).__aenter__()

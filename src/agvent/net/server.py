@@ -1,0 +1,364 @@
+"""A broker on sockets and a disk: connections to inputs, one step for all that came in, effects carried out.
+
+A link is a connection after its introduction. Whatever is wrong inside a step is our own bug: the process ends with
+it, and the journal is as good as after a crash.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.broker import Broker
+from agvent.broker.interface import (
+    Append,
+    Came,
+    Forget,
+    Input,
+    LinkDown,
+    LinkUp,
+    Measured,
+    Ran,
+    Run,
+    Send,
+    Synced,
+    Tick,
+    Wake,
+)
+from agvent.broker.records import decode_record
+from agvent.errors import AgventError
+from agvent.net.admin import AdminPort
+from agvent.net.clock import Clock
+from agvent.net.commit import GroupCommit
+from agvent.net.config import Config, Tls, identity
+from agvent.net.connection import Connection
+from agvent.net.door import Door, Principal
+from agvent.net.hops import Memory
+from agvent.net.introduction import Introduction, TurnedAway, Welcome, introduction_of
+from agvent.net.logs import Log, to_stderr
+from agvent.net.neighbours import Neighbours
+from agvent.net.operator import Operator
+from agvent.net.tls import dial_context, peer_of, server_context
+from agvent.store.journal import Journal
+from agvent.wire.link import Change
+from agvent.wire.messages import Answered, AnyMessage, Attach, Hello, Publish, Subscribe
+
+MEASURE_SECONDS = 1.0
+
+NO_SANDBOX = "this broker runs no programs"
+
+
+class BrokerServer:
+    """One broker process. `links` has the connection of each link by its name."""
+
+    def __init__(self, config: Config, *, write: Callable[[str], None] = to_stderr) -> None:
+        self.config = config
+        self.log = Log(config.name, write)
+        self.admin: AdminPort | None = None
+        self.clock = Clock()
+        self.links: dict[str, Connection] = {}
+        self.clients: dict[str, str] = {}  # link -> the client that introduced itself there
+        self.strangers: dict[Connection, asyncio.TimerHandle] = {}
+        self.draining = False
+        self.stopping = asyncio.Event()
+        self.error: BaseException | None = None
+        self.memory = Memory(config.name)
+        self.door, self.dial_tls, self._listen_tls = _door(config.tls)
+        self.principals: dict[str, Principal] = {}  # link -> whose it is, of clients
+        self._inputs: list[Input] = []
+        self._is_due = False
+        self._was_full = False
+        self._wake: asyncio.TimerHandle | None = None
+        self._links_made = 0
+
+    # Start and stop
+
+    async def start(self) -> None:
+        """Reads the journal, listens and dials."""
+        self._loop = asyncio.get_running_loop()
+        self._loop.set_exception_handler(lambda _, context: self.fail(context.get("exception") or _bug(context)))
+        journal = Journal(self.config.journal)
+        self.started = self.clock.now()
+        self.identity = identity(self.config.data, self.config.name, is_new=journal.recovery.next == 1)
+        records = (decode_record(content) for content in journal.recovery.contents())
+        self.broker = Broker(self.config.name, self.identity.incarnation, records, now=self.started)
+        self.commit = GroupCommit(
+            journal,
+            image=lambda: list(self.broker.tables.snapshot()),
+            synced=lambda number: self.give([Synced(number)]),
+            failed=self.fail,
+        )
+        self.operator = Operator(self)
+        self.neighbours = Neighbours(self, self.config.neighbours)
+        self.give([])
+        late = limits.INTRODUCTION_SECONDS_MAX if self._listen_tls is not None else None
+        self._server = await self._loop.create_server(
+            self._accepted, *self.config.listen, backlog=1024, ssl=self._listen_tls, ssl_handshake_timeout=late
+        )
+        if self.config.admin is not None:
+            self.admin = AdminPort(self.operator.status)
+            await self.admin.start(self.config.admin)
+        self.neighbours.start()
+        self._say_started(journal)
+        self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
+
+    def _say_started(self, journal: Journal) -> None:
+        recovery = journal.recovery
+        self.log.say(
+            "started",
+            address=f"{self.config.listen.host}:{self.port}",
+            incarnation=self.identity.incarnation,
+            boot=self.broker.tables.boot,
+            records=recovery.count,
+            torn_bytes=recovery.torn,
+        )
+
+    @property
+    def port(self) -> int:
+        """Where it listens, if it asked for any port."""
+        return int(self._server.sockets[0].getsockname()[1])
+
+    async def run(self) -> None:
+        """Runs until `stopping` is set, or it fails."""
+        await self.stopping.wait()
+        await self.stop()
+        if self.error is not None:
+            raise self.error
+
+    async def stop(self) -> None:
+        """Says nothing new, syncs what is pending, lets acknowledgements go out, and closes."""
+        self._server.close()
+        if self.admin is not None:
+            self.admin.close()
+        self._measuring.cancel()
+        await self.neighbours.stop()
+        if self.error is None:
+            await self.commit.close()
+            self._step()
+        if self._wake is not None:
+            self._wake.cancel()
+        connections = [*self.links.values(), *self.strangers, *self.operator.connections]
+        for connection in connections:
+            connection.close("the broker stops")
+        await asyncio.gather(*(connection.wait_closed() for connection in connections))
+        self.log.say("stopped", error=repr(self.error) if self.error is not None else "")
+
+    def fail(self, error: BaseException) -> None:
+        """Ends the process with the first error."""
+        self.error = self.error or error
+        self.stopping.set()
+
+    # Steps
+
+    def give(self, inputs: Iterable[Input]) -> None:
+        """Gives inputs to the next step, which comes when all sockets that were ready have been read."""
+        self._inputs += inputs
+        if not self._is_due:
+            self._is_due = True
+            self._loop.call_soon(self._step)
+
+    def _step(self) -> None:
+        self._is_due = False
+        if self.error is not None:
+            return
+        inputs, self._inputs = self._inputs, []
+        now = self.clock.now()
+        names = dict(self.broker.router.names) if inputs else {}
+        effects = self.broker.step(inputs, now)
+        self.memory.counts["steps"] += 1
+        self.memory.counts["step_microseconds"] += self.clock.now() - now
+        self.memory.note(inputs, effects, {**names, **self.broker.router.names}, now)
+        touched: dict[str, None] = {}
+        for effect in effects:
+            if isinstance(effect, Send):
+                self._send(effect, touched)
+            elif isinstance(effect, Append):
+                self.commit.append(effect.records, effect.number)
+            elif isinstance(effect, Run):
+                answers = tuple(Answered(call, None, NO_SANDBOX) for call in effect.calls)
+                self.give([Ran(effect.number, answers)])
+            else:
+                self._wake_at(effect, now)
+        for link in touched:
+            self.links[link].pump()
+
+    def _send(self, effect: Send, touched: dict[str, None]) -> None:
+        connection = self.links.get(effect.link)
+        if connection is None or connection.end is None:
+            return
+        connection.end.send(effect.message)
+        touched[effect.link] = None
+        if effect.link in self.clients and connection.end.queued > limits.CLIENT_BACKLOG_MESSAGES_MAX:
+            connection.abort("it does not read what it is told")
+
+    def _wake_at(self, effect: Wake, now: int) -> None:
+        if self._wake is not None:
+            self._wake.cancel()
+        self._wake = self._loop.call_later(max(effect.at - now, 0) / 1e6, self.give, [Tick()])
+
+    def _measure(self) -> None:
+        self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
+        self._say_room()
+        self.give(
+            Measured(link, connection.end.rtt_us, connection.end.queued)
+            for link, connection in self.links.items()
+            if link not in self.clients and connection.end is not None and connection.end.rtt_us
+        )
+
+    def _say_room(self) -> None:
+        if bool(self.commit.full) != self._was_full:
+            self._was_full = bool(self.commit.full)
+            self.log.say("disk full" if self._was_full else "room again", trouble=self.commit.full)
+
+    # Connections
+
+    def _accepted(self) -> Connection:
+        return Connection(self, self.clock, made=self._meet)
+
+    def _meet(self, connection: Connection) -> None:
+        if len(self.links) + len(self.strangers) >= limits.CONNECTIONS_MAX:
+            connection.abort("too many connections")
+        late = limits.INTRODUCTION_SECONDS_MAX
+        self.strangers[connection] = self._loop.call_later(late, connection.abort, "it did not introduce itself")
+
+    def said(self, connection: Connection, content: bytes) -> None:
+        """An introduction, or an operator's request."""
+        if connection not in self.strangers:
+            self.operator.asked(connection, content)
+            return
+        introduction = introduction_of(content)
+        try:
+            principal = self.door.principal(introduction, peer_of(connection.transport))
+        except AgventError as error:
+            self.turn_away(connection, error.message, final=True)
+            return
+        reason = self._objection(introduction, principal)
+        if reason:
+            self.turn_away(connection, reason)
+            return
+        self.strangers.pop(connection).cancel()
+        connection.say(msgspec.json.encode(self._welcome(introduction.name)))
+        if introduction.kind == "operator":
+            self.operator.welcome(connection)
+        elif introduction.kind == "broker":
+            self.neighbours.came(introduction.name, connection)
+        else:
+            link = self.link(connection, introduction.name)
+            self.clients[link], self.principals[link] = introduction.name, principal
+
+    def _objection(self, introduction: Introduction, principal: Principal) -> str:
+        """Why an introduction is not welcome; empty if it is."""
+        if introduction.to not in ("", self.config.name):
+            return f"the introduction is for {introduction.to!r}, and this is {self.config.name!r}"
+        if introduction.kind == "broker":
+            return self.neighbours.objection(introduction.name)
+        if introduction.kind == "client" and self.draining:
+            return f"{self.config.name!r} is being drained"
+        theirs = sum(one.name == principal.name for one in self.principals.values())
+        if theirs >= limits.PRINCIPAL_CONNECTIONS_MAX:
+            return f"{principal.name!r} has {theirs} connections already"
+        return ""
+
+    def _welcome(self, name: str) -> Welcome:
+        home = name in self.broker.tables.deliveries.clients
+        return Welcome(
+            broker=self.config.name, incarnation=self.identity.incarnation, load=len(self.clients), home=home
+        )
+
+    def turn_away(self, connection: Connection, reason: str, *, final: bool = False) -> None:
+        self.log.say("turned away", reason=reason, address=_address(connection))
+        connection.say(msgspec.json.encode(TurnedAway(reason=reason, final=final)))
+        connection.close(reason)
+
+    def link(self, connection: Connection, name: str) -> str:
+        """Begins a link on a connection that is introduced."""
+        self._links_made += 1
+        link = f"{name}#{self._links_made}"
+        self.links[link] = connection
+        self.log.say("link begun", link=link, address=_address(connection))
+        connection.link = link
+        connection.begin()
+        return link
+
+    def happened(self, connection: Connection, what: list[AnyMessage | Change]) -> None:
+        link = connection.link
+        inputs: list[Input] = []
+        for one in what:
+            if one is Change.UP:
+                assert connection.end is not None
+                inputs.append(LinkUp(link, link not in self.clients, connection.end.rtt_us))
+            elif isinstance(one, Change):
+                connection.abort("the peer began anew")
+            elif isinstance(one, Hello) and self.neighbours.linked.get(one.broker) is not connection:
+                connection.abort(f"it says it is {one.broker!r}, and is not")
+            elif link in self.clients:
+                self._admit(connection, one, inputs)
+            else:
+                inputs.append(Came(link, one))
+        if inputs:
+            self.give(inputs)
+
+    def _admit(self, connection: Connection, message: AnyMessage, inputs: list[Input]) -> None:
+        """A client's message, if it may say it. A publication that it may not make is settled as one without an
+        event: its place among the client's sequences must be taken."""
+        client = self.clients[connection.link]
+        held = self._subscriptions(client) if isinstance(message, Subscribe) else 0
+        denied = self.door.denial(self.principals[connection.link], client, message, held)
+        if denied is None:
+            inputs.append(Came(connection.link, message))
+            return
+        assert connection.end is not None
+        connection.end.send(denied)
+        if isinstance(message, Publish):
+            emptied = msgspec.structs.replace(message.publication, event=b"")
+            inputs.append(Came(connection.link, Publish(emptied)))
+        elif isinstance(message, Attach):
+            connection.abort("it attaches as somebody else")
+
+    def _subscriptions(self, client: str) -> int:
+        """How many subscriptions a client has here; 0 while all clients together have few enough."""
+        current = self.broker.tables.homes.current
+        if len(current) < limits.CLIENT_SUBSCRIPTIONS_MAX:
+            return 0
+        return sum(version.client == client for version in current.values())
+
+    def lost(self, connection: Connection, reason: str) -> None:
+        timer = self.strangers.pop(connection, None)
+        if timer is not None:
+            timer.cancel()
+            self.log.say("stranger gone", reason=reason, address=_address(connection))
+        if self.links.pop(connection.link, None) is not None:
+            self.log.say("link ended", link=connection.link, reason=reason)
+            self.clients.pop(connection.link, None)
+            self.principals.pop(connection.link, None)
+            self.neighbours.lost(connection)
+            self.give([LinkDown(connection.link)])
+        self.operator.lost(connection)
+
+    def forget(self, broker: str) -> None:
+        self.give([Forget(broker)])
+
+
+def _door(tls: Tls | None) -> tuple[Door, ssl.SSLContext | None, ssl.SSLContext | None]:
+    """The door, and the contexts for dialling and for listening."""
+    if tls is None:
+        return Door(is_locked=False, keys=[]), None, None
+    from agvent.net.tokens import read_public_key  # noqa: PLC0415 - a compiled library, for those who have keys
+
+    door = Door(is_locked=True, keys=[read_public_key(path) for path in tls.tokens])
+    files = (tls.authority, tls.certificate, tls.key)
+    return door, dial_context(*files), server_context(*files)
+
+
+def _address(connection: Connection) -> str:
+    peer = connection.transport.get_extra_info("peername") or ("", 0)
+    return f"{peer[0]}:{peer[1]}"
+
+
+def _bug(context: dict[str, Any]) -> BaseException:
+    return RuntimeError(str(context.get("message")))

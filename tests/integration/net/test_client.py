@@ -1,0 +1,329 @@
+"""The client against a broker on a real socket and a real disk."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agvent import Event, connect
+from agvent.errors import CallerError, FilterError, NetworkFault, RefusedError
+from agvent.net.address import address_of
+from agvent.net.client import Client
+from agvent.net.deliveries import Delivery, GapNotice, Subscribed
+from agvent.net.dialled import ask
+from agvent.net.fleet import free_ports
+from agvent.net.local import local_broker
+from agvent.types import AdvertisedAttribute, AgventType
+
+BOOK = AgventType(name="Book", attributes=(AdvertisedAttribute("pages", "int"),), ancestors=("Item",))
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    with local_broker() as url:
+        yield url
+
+
+async def take(subscription: Subscribed, count: int) -> list[Delivery]:
+    """That many deliveries, each acknowledged."""
+    found: list[Delivery] = []
+    async with asyncio.timeout(20):
+        while len(found) < count:
+            item = await anext(subscription)
+            assert isinstance(item, Delivery)
+            item.acknowledge()
+            found.append(item)
+    return found
+
+
+async def status(url: str) -> dict[str, Any]:
+    found: dict[str, Any] = await ask(address_of(url), "status")
+    return found
+
+
+def test_an_event_reaches_whoever_asked_for_it(url: str) -> None:
+    """Values keep their kinds; what does not match does not come."""
+
+    async def story() -> None:
+        async with connect(url, name="ada") as ada, connect(url) as guest:
+            dear = await ada.subscribe("price > 100", pattern="market/#")
+            event = Event(
+                topic="market/nyse",
+                time=datetime(2026, 3, 1, tzinfo=UTC),
+                attributes={"price": 120.5, "raw": b"\0", "tags": ["a", 1, None]},
+            )
+            await guest.publish({"$topic": "market/nyse", "price": 99})
+            receipt = await guest.publish(event)
+            [delivery] = await take(dear, 1)
+            assert (delivery.id, delivery.subscription, delivery.fast) == (receipt.id, "s1", False)
+            assert delivery.event.attributes == event.attributes
+            assert (delivery.event.topic, delivery.event.time, delivery.event.id) == (
+                event.topic,
+                event.time,
+                receipt.id,
+            )
+
+    asyncio.run(story())
+
+
+def test_a_batch_is_published_in_order_and_as_fast_as_credit_allows(url: str) -> None:
+    """More events than credit, window and unacknowledged publications may have: all arrive, in order, once."""
+
+    async def story() -> None:
+        async with connect(url) as client:
+            everything = await client.subscribe()
+            publishing = asyncio.create_task(client.publish_batch([{"n": n} for n in range(3_000)]))
+            found = await take(everything, 3_000)
+            assert [one.event.attributes["n"] for one in found] == list(range(3_000))
+            receipts = await publishing
+            assert [one.id for one in receipts] == [one.id for one in found]
+
+    asyncio.run(story())
+
+
+def test_a_fast_event_waits_for_no_disk(url: str) -> None:
+    """Fast events arrive beyond the window too, and have sequences of their own."""
+
+    async def story() -> None:
+        async with connect(url) as client:
+            everything = await client.subscribe()
+            assert (await client.publish({"n": -1})).id.sequence == 1
+            publishing = asyncio.create_task(client.publish_batch([{"n": n} for n in range(300)], fast=True))
+            found = await take(everything, 301)
+            assert [one.id.sequence for one in found if one.fast] == list(range(1, 301))
+            await publishing
+
+    asyncio.run(story())
+
+
+def test_what_is_not_acknowledged_comes_again_to_the_next_process(url: str) -> None:
+    """A client that ends without acknowledging gets it when it is back; what it acknowledged it does not."""
+
+    async def first() -> None:
+        async with connect(url, name="ada") as ada, connect(url) as guest:
+            subscription = await ada.subscribe(id="all")
+            await guest.publish_batch([{"n": n} for n in range(3)])
+            await take(subscription, 1)
+            await anext(subscription)
+
+    async def second() -> list[int]:
+        async with connect(url, name="ada") as ada:
+            found = await take(await ada.subscribe(id="all"), 2)
+            return [one.event.attributes["n"] for one in found]
+
+    asyncio.run(first())
+    assert asyncio.run(second()) == [1, 2]
+
+
+def test_asking_for_the_next_acknowledges_the_last(url: str) -> None:
+    """In a loop nothing has to be said; the one that the loop ended with is not acknowledged."""
+
+    async def story() -> None:
+        async with connect(url, name="ada") as ada:
+            subscription = await ada.subscribe(id="all")
+            await ada.publish_batch([{"n": n} for n in range(5)])
+            async for delivery in subscription:
+                if delivery.id.sequence == 4:  # type: ignore[union-attr]
+                    break
+        [client] = (await status(url))["clients"]
+        assert (client["client"], client["waiting"], client["delivered"]) == ("ada", 2, 3)
+
+    asyncio.run(story())
+
+
+def test_a_guest_leaves_nothing_behind(url: str) -> None:
+    """Its subscriptions and advertisements end with it."""
+
+    async def story() -> None:
+        async with connect(url) as guest:
+            await guest.subscribe("a = 1")
+            await guest.advertise(BOOK)
+            assert (await status(url))["subscriptions"] == 1
+        async with connect(url) as other:
+            async with asyncio.timeout(10):
+                while (await status(url))["subscriptions"] or await other.types():
+                    pass
+
+    asyncio.run(story())
+
+
+def test_types_say_who_publishes_what(url: str) -> None:
+    """By type or supertype; an event of a type that was not advertised is refused, the others of its batch are not."""
+
+    async def story() -> None:
+        async with connect(url, name="acme") as acme:
+            answer = await acme.advertise(BOOK)
+            assert (answer.confirmed, answer.pending) == ((), ())
+            for asked in ("", "Book", "Item"):
+                [found] = await acme.types(asked)
+                assert (found.broker, found.publisher, found.type) == ("local", "acme", BOOK)
+            assert await acme.types("Tape") == []
+            books = await acme.subscribe("pages > 100", type="Item")
+            with pytest.raises(RefusedError, match="refused 1: 'acme' has not advertised the type 'Tape'") as raised:
+                await acme.publish_batch(
+                    [{"$type": ["Book", "Item"], "pages": 200}, {"$type": "Tape"}, {"$type": "Book", "pages": 1}]
+                )
+            assert list(raised.value.reasons) == [1]
+            assert [one.id.sequence for one in raised.value.receipts] == [1, 3]
+            assert [one.id.sequence for one in await take(books, 1)] == [1]
+            await acme.unadvertise("Book")
+            assert await acme.types() == []
+
+    asyncio.run(story())
+
+
+def test_publishers_filter_by_the_subscribers_context(url: str) -> None:
+    """`to=` is asked of each subscriber's context, which may change; `destinations` names clients."""
+
+    async def story() -> None:
+        async with connect(url, name="ada", context={"floor": 3}) as ada, connect(url, name="ben") as ben:
+            of_ada, of_ben = await ada.subscribe(), await ben.subscribe()
+            await ben.publish({"n": 1}, to="floor = 3")
+            await ben.publish({"n": 2}, destinations=["ben"])
+            await ada.set_context({"floor": 4})
+            await ben.publish({"n": 3}, to="floor = 3")
+            await ben.publish({"n": 4})
+            assert [one.event.attributes["n"] for one in await take(of_ada, 2)] == [1, 4]
+            assert [one.event.attributes["n"] for one in await take(of_ben, 2)] == [2, 4]
+
+    asyncio.run(story())
+
+
+def test_one_event_for_two_subscriptions_is_acknowledged_by_both(url: str) -> None:
+    """It comes once to each, and counts as received when both are done with it."""
+
+    async def story() -> None:
+        async with connect(url, name="ada") as ada:
+            low, high = await ada.subscribe("n > 0", id="low"), await ada.subscribe("n > 1", id="high")
+            await ada.publish({"n": 2})
+            await take(low, 1)
+            assert (await status(url))["clients"][0]["waiting"] == 1
+            await take(high, 1)
+            async with asyncio.timeout(10):
+                while (await status(url))["clients"][0]["waiting"]:
+                    pass
+
+    asyncio.run(story())
+
+
+def test_unsubscribing_ends_the_iteration(url: str) -> None:
+    """What waits is given, and then the loop ends; later events do not come."""
+
+    async def story() -> None:
+        async with connect(url) as client:
+            subscription = await client.subscribe()
+            await client.publish({"n": 1})
+            await take(subscription, 1)
+            await client.unsubscribe(subscription)
+            await client.publish({"n": 2})
+            assert [item async for item in subscription] == []
+
+    asyncio.run(story())
+
+
+def test_mistakes_are_the_callers(url: str) -> None:
+    """A filter that cannot be read, a name that cannot be one, an event that is none: before anything is sent."""
+
+    async def story() -> None:
+        async with connect(url) as client:
+            with pytest.raises(FilterError):
+                await client.subscribe("price >> 1")
+            with pytest.raises(CallerError, match="cannot name an attribute"):
+                await client.publish(Event(attributes={"$x": 1}))
+
+    with pytest.raises(CallerError, match="cannot be a name"):
+        connect(url, name="a/b")
+    asyncio.run(story())
+
+
+def test_no_broker_is_a_network_fault() -> None:
+    """The message names each address that was tried."""
+    [port] = free_ports(1)
+
+    async def story() -> None:
+        async with connect(f"127.0.0.1:{port},localhost:{port}"):
+            pass
+
+    with pytest.raises(NetworkFault, match=f"no broker can be reached: 127.0.0.1:{port}: .*; localhost:{port}: "):
+        asyncio.run(story())
+
+
+def test_a_restarted_broker_finds_its_clients_again(tmp_path: Path) -> None:
+    """A client outlives its broker: what it asks meanwhile is answered when the broker is back."""
+    [port] = free_ports(1)
+
+    async def story(ada: Client, subscription: Subscribed) -> None:
+        async with asyncio.timeout(20):
+            assert (await ada.publish({"n": 2})).id.sequence == 2
+            assert [one.event.attributes["n"] for one in await take(subscription, 2)] == [1, 2]
+
+    async def whole() -> None:
+        first = local_broker(data=tmp_path, port=port)
+        url = await asyncio.to_thread(first.__enter__)
+        async with connect(url, name="ada") as ada:
+            subscription = await ada.subscribe()
+            await ada.publish({"n": 1})
+            await asyncio.to_thread(first.__exit__, None, None, None)
+            telling = asyncio.create_task(story(ada, subscription))
+            second = local_broker(data=tmp_path, port=port)
+            await asyncio.to_thread(second.__enter__)
+            await telling
+            await asyncio.to_thread(second.__exit__, None, None, None)
+
+    asyncio.run(whole())
+
+
+def test_a_client_whose_home_stays_away_goes_to_another_broker() -> None:
+    """It says its subscriptions there, and its caller gets a notice that something may be missing."""
+
+    async def story(home: str, other: str, leave: Any) -> None:
+        async with connect(f"{home},{other}", name="ada", failover_s=0.2) as ada:
+            subscription = await ada.subscribe()
+            await ada.publish({"n": 1})
+            assert [one.event.attributes["n"] for one in await take(subscription, 1)] == [1]
+            assert ada.broker == "B1"
+            await asyncio.to_thread(leave.__exit__, None, None, None)
+            assert (await ada.publish({"n": 2})).entry == "B2"
+            notice = await anext(subscription)
+            assert isinstance(notice, GapNotice)
+            assert (notice.reason, notice.publisher) == ("moved", "")
+            assert [one.event.attributes["n"] for one in await take(subscription, 1)] == [2]
+
+    with local_broker("B2") as other:
+        leaving = local_broker("B1")
+        home = leaving.__enter__()
+
+        async def before() -> None:
+            async with connect(home, name="ada"):
+                pass
+
+        asyncio.run(before())
+        asyncio.run(story(home, other, leaving))
+
+
+def test_a_script_needs_no_loop(url: str) -> None:
+    """The same calls, each of which waits; iteration too."""
+    with connect(url, name="ada", context={"floor": 3}) as ada:
+        subscription = ada.subscribe("n > 1")
+        ada.advertise("Book")
+        assert [one.type.name for one in ada.types()] == ["Book"]
+        ada.publish_batch([{"n": n} for n in range(4)])
+        ada.publish({"n": 9}, to="floor = 3")
+        ada.set_context({"floor": 4})
+        ada.publish({"n": 10}, to="floor = 3")
+        found = []
+        for delivery in subscription:
+            assert isinstance(delivery, Delivery)
+            found.append(delivery.event.attributes["n"])
+            if len(found) == 3:
+                break
+        assert found == [2, 3, 9]
+        assert subscription.next(0.05) is None
+        ada.unadvertise("Book")
+        ada.unsubscribe(subscription)
+        assert list(subscription) == []

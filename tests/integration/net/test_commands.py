@@ -1,0 +1,162 @@
+"""The commands, against a network that `agvent up` runs."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+AGVENT = [sys.executable, "-m", "agvent.cli.main"]
+
+
+class Shell:
+    """A folder in which commands are given."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def start(self, *words: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*AGVENT, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def run(self, *words: str, code: int = 0, given: str | None = None) -> str:
+        done = subprocess.run(
+            [*AGVENT, *words], cwd=self.folder, capture_output=True, text=True, check=False, input=given, timeout=60
+        )
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + done.stderr
+
+    def json(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
+        return [msgspec.json.decode(line) for line in self.run(*words, "--json", code=code).splitlines()]
+
+    def until_linked(self) -> list[dict[str, Any]]:
+        """The network's status when every link is up."""
+        while True:
+            found = self.json("status")
+            if all(link["state"] == "up" for broker in found for link in broker["links"]):
+                return found
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
+    shell = Shell(tmp_path_factory.mktemp("network"))
+    up = shell.start("up", "ring", "--brokers", "3", "--first-port", "0", "--json")
+    assert up.stdout is not None
+    assert sorted(msgspec.json.decode(up.stdout.readline())["brokers"]) == ["B1", "B2", "B3"]
+    shell.until_linked()
+    yield shell
+    up.send_signal(signal.SIGINT)
+    said = up.communicate(timeout=30)
+    assert (up.returncode, said) == (0, ("", ""))
+
+
+def test_what_is_published_is_printed_by_whoever_subscribed(shell: Shell) -> None:
+    """A subscription stands while nobody listens, and a later command prints what came."""
+    assert shell.run("subscribe", "price > 100", "--as", "ada", "--id", "dear", "--detach") == "dear is open\n"
+    said = shell.run("publish", "-", "--as", "nyse", given='{"price": 120}\n{"price": 90}\n{"price": 130.5}\n')
+    assert said.startswith("3 published, 0 refused in ")
+    assert said.endswith("the last is nyse:3\n")
+    printed = shell.run("subscribe", "price > 100", "--as", "ada", "--id", "dear", "--count", "2")
+    assert printed == 'nyse:1  {"price":120}\nnyse:3  {"price":130.5}\n'
+    assert shell.run("unsubscribe", "dear", "--as", "ada") == "dear is ended\n"
+
+
+def test_tail_prints_until_it_is_told_to_stop(shell: Shell) -> None:
+    """With --json a line is an object; SIGINT ends it with 130, and its subscription is gone."""
+    tail = shell.start("tail", "--topic", "news", "--json")
+    while not sum(broker["subscriptions"] for broker in shell.json("status")):
+        pass
+    shell.run("publish", '{"$topic": "news", "$type": ["Note", "Text"], "n": 1}', "--as", "bbc")
+    assert tail.stdout is not None
+    line = tail.stdout.readline()
+    assert msgspec.json.decode(line) == {
+        "id": "bbc:1",
+        "event": {"$topic": "news", "$type": ["Note", "Text"], "n": 1},
+    }
+    tail.send_signal(signal.SIGINT)
+    assert (tail.wait(30), *tail.communicate()) == (130, "", "")
+    while sum(broker["subscriptions"] for broker in shell.json("status")):
+        pass
+
+
+def test_types_are_advertised_and_shown(shell: Shell) -> None:
+    """With who publishes them and where; exit code 1 if there are none."""
+    assert shell.run("advertise", "Book", "pages:int", "--as", "acme") == "acme publishes Book\n"
+    [found] = shell.json("types", "Book")
+    assert (found["publisher"], found["type"]["attributes"]) == (
+        "acme",
+        [{"name": "pages", "kind": "int", "description": ""}],
+    )
+    assert shell.run("types", "Book") == f"Book(pages: int)  by acme at {found['broker']}\n"
+    assert shell.run("advertise", "Book", "--as", "acme", "--end") == "acme no longer publishes Book\n"
+    assert shell.run("types", "Book", code=1) == ""
+
+
+def test_a_trace_shows_the_way(shell: Shell) -> None:
+    """With a link cut, the event goes the other way round; a broker that was killed comes back."""
+    [home] = shell.json("subscribe", "way = 1", "--as", "cy", "--id", "way", "--detach")
+    at = {client["client"]: one["broker"] for one in shell.json("status") for client in one["clients"]}
+    entry = next(name for name in ("B1", "B2", "B3") if name != at["cy"])
+    [transit] = {"B1", "B2", "B3"} - {at["cy"], entry}
+    addresses = msgspec.json.decode((shell.folder / "agvent-network" / "network.json").read_bytes())
+    assert shell.json("link", "cut", entry, at["cy"]) == [{"link": [entry, at["cy"]], "done": "cut"}]
+    shell.run("publish", '{"way": 1}', "--as", "dee", "--at", addresses[entry])
+    while "arrived" not in [hop["what"] for hop in shell.json("trace", "dee:1")]:
+        pass
+    hops = [(hop["what"], hop["broker"], hop["peer"]) for hop in shell.json("trace", "dee:1")]
+    assert hops == [
+        ("entered", entry, ""),
+        ("sent", entry, transit),
+        ("came", transit, entry),
+        ("sent", transit, at["cy"]),
+        ("came", at["cy"], transit),
+        ("arrived", at["cy"], ""),
+    ]
+    shell.run("link", "heal", entry, at["cy"])
+    boots = {one["broker"]: one["boot"] for one in shell.until_linked()}
+    assert shell.run("broker", "kill", transit) == f"{transit}: kill\n"
+    while (one := {one["broker"]: one.get("boot") for one in shell_status(shell)})[transit] != boots[transit] + 1:
+        assert one[entry] == boots[entry]
+    shell.until_linked()
+    assert shell.run("trace", "nobody:1", code=1) == ""
+    assert shell.run("subscribe", "--as", "cy", "--id", "way", "--count", "1") == 'dee:1  {"way":1}\n'
+    assert home["pending"] == []
+
+
+def shell_status(shell: Shell) -> list[dict[str, Any]]:
+    """The status, whether or not every broker answers."""
+    done = subprocess.run(
+        [*AGVENT, "status", "--json"], cwd=shell.folder, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode in (0, 1)
+    return [msgspec.json.decode(line) for line in done.stdout.splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["subscribe", "price >>", "--as", "ada"], 2, "error: line 1, column 8: expected a value"),
+        (["publish", "{nonsense"], 2, "error: "),
+        (["trace", "ada"], 2, "error: 'ada' is no event\nhint: write publisher:sequence, such as ada:17\n"),
+        (["link", "cut", "B1", "B9"], 2, "error: 'B1' has no neighbour 'B9'"),
+        (["broker", "kill", "B9"], 2, "error: no broker 'B9' here\nhint: there are B1, B2, B3\n"),
+        (["broker", "forget", "B9"], 2, "error: no broker 'B9' is known here\n"),
+        (
+            ["status", "--at", "127.0.0.1:1"],
+            3,
+            "error: 127.0.0.1:1: Connection refused\nhint: is the broker running?\n",
+        ),
+        (["broker"], 2, "error: --config says which broker to run"),
+        (["journal", "show", "nowhere"], 3, "error: nowhere: no journal there\n"),
+    ],
+)
+def test_mistakes_are_explained(shell: Shell, words: list[str], code: int, said: str) -> None:
+    """One line that says what is wrong, and an exit code."""
+    assert shell.run(*words, code=code).startswith(said)

@@ -1,0 +1,51 @@
+"""`agvent keys` makes what `agvent broker` and the other commands take."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from agvent.net.address import Address
+from agvent.net.fleet import free_ports, wait_until_listening
+
+AGVENT = [sys.executable, "-m", "agvent.cli.main"]
+
+
+def run(folder: Path, *words: str, code: int = 0) -> str:
+    done = subprocess.run([*AGVENT, *words], cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == code, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+def test_keys_open_a_broker(tmp_path: Path) -> None:
+    """From nothing to a granted and a refused command; keys are readable by their owner only."""
+    run(tmp_path, "keys", "authority", "keys")
+    assert "has an authority already" in run(tmp_path, "keys", "authority", "keys", code=2)
+    assert run(tmp_path, "keys", "broker", "keys", "B1") == "certificate: keys/B1.pem\nkey: keys/B1.key\n"
+    run(tmp_path, "keys", "client", "keys", "ada", "--grant", "publish *", "--grant", "subscribe topic:a/#")
+    made = msgspec.json.decode(run(tmp_path, "keys", "token", "keys", "root", "--grant", "administer *", "--json"))
+    (tmp_path / "root.token").write_text(made["token"])
+    assert "is no grant" in run(tmp_path, "keys", "token", "keys", "x", "--grant", "rule *", code=2)
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "keys").glob("*.key")} == {0o600}
+    [port] = free_ports(1)
+    tls = 'authority = "keys/authority.pem"\ncertificate = "keys/B1.pem"\nkey = "keys/B1.key"\n'
+    tls += 'tokens = ["keys/tokens.pub"]\n'
+    (tmp_path / "broker.toml").write_text(f'name = "B1"\nlisten = "0.0.0.0:{port}"\n[tls]\n{tls}')
+    broker = subprocess.Popen([*AGVENT, "broker", "--config", "broker.toml"], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    try:
+        wait_until_listening(Address("127.0.0.1", port), lambda: broker.poll() is None)
+        at = ["--at", f"127.0.0.1:{port}", "--authority", "keys/authority.pem"]
+        as_ada = [*at, "--certificate", "keys/ada.pem"]
+        assert "1 published" in run(tmp_path, "publish", '{"n": 1}', "--as", "ada", *as_ada)
+        words = ["subscribe", "--as", "ada", "--detach", *as_ada]
+        assert run(tmp_path, *words, "--pattern", "a/+") == "s1 is open\n"
+        assert "denied: it takes subscribe topic:#" in run(tmp_path, *words, "--pattern", "#", code=2)
+        assert "denied: it takes administer *" in run(tmp_path, "status", *as_ada, code=2)
+        assert '"broker":"B1"' in run(tmp_path, "status", *at, "--token", "root.token", "--json")
+        assert "need --authority" in run(tmp_path, "status", "--token", "root.token", code=2)
+    finally:
+        broker.terminate()
+        broker.wait(20)

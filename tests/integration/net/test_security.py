@@ -1,0 +1,186 @@
+"""Brokers with keys: who shows none is turned away, and nobody does what was not granted."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from agvent import connect, limits
+from agvent.errors import AgventError, CallerError, NetworkFault, RefusedError
+from agvent.net.address import address_of
+from agvent.net.config import Tls
+from agvent.net.dialled import ask
+from agvent.net.fleet import free_ports
+from agvent.net.keys import make_authority, make_certificate, make_token
+from agvent.net.local import local_broker
+from agvent.net.tls import Credentials
+
+GRANTS = ["publish topic:Sports/#", "subscribe topic:Sports/#", "advertise type:Book"]
+
+
+@pytest.fixture(scope="module")
+def keys(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("keys")
+    make_authority(folder)
+    for name in ("B1", "B2"):
+        make_certificate(folder, "broker", name)
+    make_certificate(folder, "client", "ada", grants=GRANTS)
+    return folder
+
+
+def tls_of(folder: Path, name: str) -> Tls:
+    return Tls(
+        authority=folder / "authority.pem",
+        certificate=folder / f"{name}.pem",
+        key=folder / f"{name}.key",
+        tokens=[folder / "tokens.pub"],
+    )
+
+
+@pytest.fixture
+def url(keys: Path) -> Iterator[str]:
+    with local_broker("B1", tls=tls_of(keys, "B1")) as url:
+        yield url
+
+
+def certificate(folder: Path, name: str) -> Credentials:
+    return Credentials(
+        authority=folder / "authority.pem", certificate=folder / f"{name}.pem", key=folder / f"{name}.key"
+    )
+
+
+def token(folder: Path, name: str, *grants: str, days: float = 1) -> Credentials:
+    text = make_token(folder, name, grants=grants, days=days)
+    return Credentials(authority=folder / "authority.pem", token=text)
+
+
+@pytest.mark.parametrize("by", ["certificate", "token"])
+def test_who_shows_a_key_is_let_in(url: str, keys: Path, by: str) -> None:
+    """By certificate or token; what is granted works as it does without keys."""
+    shown = certificate(keys, "ada") if by == "certificate" else token(keys, "ada", *GRANTS)
+    with connect(url, name="ada", credentials=shown) as ada:
+        subscription = ada.subscribe("score > 100", pattern="Sports/#")
+        receipt = ada.publish({"$topic": "Sports/NBA", "score": 101})
+        item = subscription.next(10)
+        assert item is not None
+        assert item.id == receipt.id  # type: ignore[union-attr]
+
+
+def test_what_is_not_granted_is_refused_by_name(url: str, keys: Path) -> None:
+    """Each action; what follows a refused publication is published."""
+    with connect(url, name="ada", credentials=certificate(keys, "ada")) as ada:
+        with pytest.raises(CallerError, match="denied: it takes subscribe topic:#"):
+            ada.subscribe(pattern="#")
+        with pytest.raises(CallerError, match="denied: it takes advertise type:Tape"):
+            ada.advertise("Tape")
+        with pytest.raises(RefusedError, match="refused 0: denied: it takes publish topic:News") as raised:
+            ada.publish_batch([{"$topic": "News"}, {"$topic": "Sports/NBA"}])
+        assert [receipt.id.sequence for receipt in raised.value.receipts] == [2]
+
+
+def test_who_shows_nothing_is_turned_away(url: str, keys: Path) -> None:
+    """No key, another's name, a token that has expired or of another authority: told why, and no second try."""
+    only_authority = Credentials(authority=keys / "authority.pem")
+    for shown, name, said in (
+        (only_authority, "ada", "it takes a client's certificate or a token"),
+        (certificate(keys, "ada"), "ben", "it takes the certificate or token of 'ben', not of 'ada'"),
+        (token(keys, "ada", *GRANTS, days=-1), "ada", "it takes a token that has not expired"),
+        (certificate(keys, "B2"), "ada", "it takes a client's certificate or a token"),
+    ):
+        with pytest.raises(CallerError, match=said), connect(url, name=name, credentials=shown):
+            pass
+
+
+def test_plain_words_to_a_broker_with_keys_come_to_nothing(url: str) -> None:
+    """Without TLS there is no connection."""
+    with pytest.raises(NetworkFault), connect(url, name="ada"):
+        pass
+
+
+def test_a_guest_is_somebodys(url: str, keys: Path) -> None:
+    """A name that begins with the principal's is the principal's."""
+    with connect(url, credentials=certificate(keys, "ada"), principal="ada") as guest:
+        assert guest.client.name.startswith("ada.guest-")
+        assert guest.publish({"$topic": "Sports/x"}).id.sequence == 1
+
+
+def test_operators_need_a_grant(url: str, keys: Path) -> None:
+    """administer, by token here."""
+    address = address_of(url)
+    with pytest.raises(CallerError, match=r"it takes administer \*"):
+        asyncio.run(ask(address, "status", credentials=certificate(keys, "ada")))
+    shown = token(keys, "root", "administer *")
+    assert asyncio.run(ask(address, "status", credentials=shown))["broker"] == "B1"
+
+
+def test_a_stranger_with_a_certificate_of_his_own_is_not_believed(url: str, tmp_path: Path, keys: Path) -> None:
+    """Another authority's client is not let in, and a client does not believe another authority's broker."""
+    make_authority(tmp_path)
+    make_certificate(tmp_path, "client", "ada", grants=["publish *"])
+    make_certificate(tmp_path, "broker", "B1")
+    mixed = Credentials(authority=keys / "authority.pem", certificate=tmp_path / "ada.pem", key=tmp_path / "ada.key")
+    with pytest.raises(AgventError), connect(url, name="ada", credentials=mixed):
+        pass
+    with (
+        local_broker("B1", tls=tls_of(tmp_path, "B1")) as false,
+        pytest.raises(NetworkFault, match="CERTIFICATE_VERIFY_FAILED"),
+        connect(false, name="ada", credentials=certificate(keys, "ada")),
+    ):
+        pass
+
+
+def test_neighbours_know_each_other_by_certificate(keys: Path) -> None:
+    """Two brokers with keys link and carry events; one with another's certificate stays alone."""
+    first, second, third = free_ports(3)
+    with ExitStack() as stack:
+        b1 = stack.enter_context(
+            local_broker("B1", port=first, tls=tls_of(keys, "B1"), neighbours={"B2": address_of(f"127.0.0.1:{second}")})
+        )
+        b2 = stack.enter_context(local_broker("B2", port=second, tls=tls_of(keys, "B2")))
+        dial_in = {"B1": address_of(f"127.0.0.1:{first}")}
+        b3 = stack.enter_context(local_broker("B3", port=third, tls=tls_of(keys, "B2"), neighbours=dial_in))
+        operator = token(keys, "root", "administer *")
+
+        def link(url: str) -> dict[str, str]:
+            [found] = asyncio.run(ask(address_of(url), "status", credentials=operator))["links"]
+            return found  # type: ignore[no-any-return]
+
+        while link(b1)["state"] != "up":
+            pass
+        while "it takes the certificate of broker 'B3'" not in link(b3)["trouble"]:
+            assert link(b3)["state"] == "down"
+        free = token(keys, "ada", "publish *", "subscribe *")
+        with connect(b2, name="ada", credentials=free) as ada, connect(b1, name="ada.two", credentials=free) as other:
+            subscription = ada.subscribe()
+            assert other.publish({"n": 1}).entry == "B1"
+            assert subscription.next(10) is not None
+
+
+def test_a_principal_takes_no_more_than_its_connections(url: str, keys: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond them its next one is turned away; another principal is not."""
+    monkeypatch.setattr(limits, "PRINCIPAL_CONNECTIONS_MAX", 2)
+    shown, other = token(keys, "ada", "publish *"), token(keys, "ben", "publish *")
+    with connect(url, name="ada", credentials=shown), connect(url, name="ada.2", credentials=shown):
+        with pytest.raises(NetworkFault, match="'ada' has 2 connections already"):
+            connect(url, name="ada.3", credentials=shown).__enter__()
+        with connect(url, name="ben", credentials=other) as ben:
+            assert ben.publish({"n": 1}).id.sequence == 1
+
+
+def test_half_a_handshake_is_cut_off(url: str, keys: Path) -> None:
+    """Old versions of TLS are not spoken, and random bytes are no handshake."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname = False
+    context.load_verify_locations(keys / "authority.pem")
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    with socket.create_connection(address_of(url), timeout=10) as stream, pytest.raises(ssl.SSLError):
+        context.wrap_socket(stream)
+    with socket.create_connection(address_of(url), timeout=10) as stream:
+        stream.sendall(b"\x16\x03" + b"x" * 200)
+        assert stream.recv(100) is not None
