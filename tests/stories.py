@@ -77,9 +77,10 @@ class Story:
         entry: str = "b1",
         quality: str = "durable",
         at: float = 0,
+        xml: str | None = None,
         **attributes: Any,
     ) -> None:
-        event = Event(type="Quote", attributes=attributes, id=EventId(publisher, sequence))
+        event = Event(type="Quote", attributes=attributes, xml=xml, id=EventId(publisher, sequence))
         record = LoggedEvent(event=event, accepted_at=after(at), entry_broker=entry, epoch=epoch, quality=quality)
         self.events.append(record)
 

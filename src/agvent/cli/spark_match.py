@@ -11,7 +11,7 @@ import msgspec
 from rich.progress import Progress
 
 from agvent.cli.languages import add_language
-from agvent.cli.spark_job import add_master, running, warn
+from agvent.cli.spark_job import add_master, running, warn, warn_unanswered
 from agvent.errors import CallerError
 
 if TYPE_CHECKING:
@@ -122,11 +122,9 @@ def _pairs(spark: SparkSession, roster: Roster, args: argparse.Namespace) -> tup
 
 
 def _complain(progress: Progress, written: Written) -> None:
-    example = f"; for example {written.example}" if written.example else ""
     if written.rejected:
-        warn(progress, f"{written.rejected:,} lines skipped{example}")
-    if written.unanswered:
-        warn(progress, f"{written.unanswered:,} questions not answered, which count as no match{example}")
+        warn(progress, f"{written.rejected:,} lines skipped; for example {written.example}")
+    warn_unanswered(progress, written.unanswered, written.example)
 
 
 def _summary(out: str, events: int, subscriptions: int, written: Written, seconds: float) -> None:

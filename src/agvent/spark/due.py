@@ -56,18 +56,22 @@ def due_in(
     answers: RecordedAnswers,
     *,
     contents: bool = False,
-    skip: bool = False,
+    complaints: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """What is due of a slice of events, by a version of the catalogue and what behaviours answered.
 
-    `skip` leaves out a question that could cost more than its bound, which otherwise is an error.
+    A question that could cost more than its bound is an error, or with `complaints` a row that says so.
     """
     roster = roster_at(log, catalogue)
     for group in rows_of(log, part, event_schema(part.type)):
         for start in range(0, group.num_rows, roster.index.batch_rows):
             table = group.slice(start, roster.index.batch_rows)
             for found in _matched(roster, table, part, answers):
-                due = _due(found, table, part, contents=contents, skip=skip)
+                due = _due(found, table, part, contents=contents)
+                if complaints:
+                    due = due.append_column(COMPLAINT, found[COMPLAINT])
+                else:
+                    _check_answered(found)
                 yield from pieces(due, OUTPUT_ROWS_MAX)
 
 
@@ -79,18 +83,17 @@ def _matched(roster: Roster, table: pa.Table, part: EventSlice, answers: Recorde
         yield from match_table(roster, lot, part.type, part.name, kept=kept, behaviours=behaviours)
 
 
-def _due(found: pa.RecordBatch, table: pa.Table, part: EventSlice, *, contents: bool, skip: bool) -> pa.RecordBatch:
-    complaint = found[COMPLAINT]
-    if complaint.null_count < len(complaint):
-        if not skip:
-            _refuse(found.filter(complaint.is_valid()))
-        found = found.filter(complaint.is_null())
+def _due(found: pa.RecordBatch, table: pa.Table, part: EventSlice, *, contents: bool) -> pa.RecordBatch:
     columns = [found[NUMBER if field.name == "position" else field.name] for field in DUE]
     due = pa.record_batch(columns, schema=DUE)
     return _with_contents(due, found[ROW], table, part) if contents else due
 
 
-def _refuse(complaints: pa.RecordBatch) -> None:
+def _check_answered(found: pa.RecordBatch) -> None:
+    """Nothing stands in silently for an answer."""
+    complaints = found.filter(found[COMPLAINT].is_valid())
+    if not complaints.num_rows:
+        return
     row = complaints.slice(0, 1).to_pylist()[0]
     raise EventError(
         f"event {row['publisher']}:{row['sequence']}: subscription {row['subscription']} version {row['version']} not "

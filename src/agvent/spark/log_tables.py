@@ -18,6 +18,7 @@ from agvent.spark import offsets
 from agvent.spark.copies import Seen
 from agvent.spark.due import CONTENTS, DUE, due_in
 from agvent.spark.event_slices import EventSlice, for_tasks, rows_of, slices_between
+from agvent.spark.matcher import COMPLAINT
 from agvent.spark.offsets import Offset
 from agvent.spark.recorded_answers import RecordedAnswers
 from agvent.store.event_columns import event_schema
@@ -59,8 +60,8 @@ def table_of(log: Path, options: Mapping[str, str]) -> LogTable:
     if name == "events":
         return EventTable(log, given.get("type"), given.get("schema"), whole=whole)
     if name == "due":
-        skip = given.get("unanswered", "stop") == "skip"
-        return DueTable(log, contents=given.get("contents", "false").lower() == "true", skip=skip, whole=whole)
+        contents, complaints = (given.get(flag, "false").lower() == "true" for flag in ("contents", "complaints"))
+        return DueTable(log, contents=contents, complaints=complaints, whole=whole)
     form_of(name)
     return PlainTable(log, name, whole=whole)
 
@@ -137,14 +138,15 @@ class DuePiece(NamedTuple):
 class DueTable(_Events):
     """What is due; see due.py. Of an event that is in the log twice, one is due; see copies.py."""
 
-    def __init__(self, log: Path, *, contents: bool, skip: bool, whole: bool) -> None:
+    def __init__(self, log: Path, *, contents: bool, complaints: bool, whole: bool) -> None:
         super().__init__(log, whole=whole)
         self.contents = contents
-        self.skip = skip
+        self.complaints = complaints
         self.seen = Seen()
 
     def schema(self) -> pa.Schema:
-        return pa.schema([*DUE, *CONTENTS]) if self.contents else DUE
+        said = [pa.field(COMPLAINT, pa.string())] if self.complaints else []
+        return pa.schema([*DUE, *(CONTENTS if self.contents else ()), *said])
 
     def pieces(self, start: Offset, end: Offset) -> list[DuePiece]:
         log = LogReader(self.log)
@@ -161,8 +163,9 @@ class DueTable(_Events):
         piece: DuePiece,
         columns: Sequence[str],  # noqa: ARG002 - all of them come out of one match
     ) -> Iterator[pa.RecordBatch]:
+        form = {"contents": self.contents, "complaints": self.complaints}
         for part in piece.slices:
-            yield from due_in(self.log, part, piece.catalogue, piece.answers, contents=self.contents, skip=self.skip)
+            yield from due_in(self.log, part, piece.catalogue, piece.answers, **form)
 
 
 class PlainTable:

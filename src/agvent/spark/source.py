@@ -9,7 +9,8 @@ processes: schema and plan on the driver, `read` in the tasks, which take slices
 | `type`, `schema` | events of one type, of one version of it |
 | `maxEventsPerTrigger` | the most a batch of a stream takes |
 | `failOnDataLoss` | `false`: go on where retention has taken events that were not read yet |
-| `contents`, `unanswered` | of `due`: `true` has the event beside each row; `skip` takes unanswered for no match |
+| `contents` | of `due`: `true` has the event beside each row |
+| `complaints` | of `due`: `true` has also rows for questions that were not answered, which otherwise are an error |
 """
 
 from __future__ import annotations

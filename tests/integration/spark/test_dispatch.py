@@ -15,7 +15,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from agvent.errors import AgventError, CallerError, LogError, LogFileError
+from agvent.errors import AgventError, CallerError, EventError, LogError, LogFileError
 from agvent.filters.subscription import Subscription
 from agvent.spark import dispatch, register
 from agvent.spark.stream_report import fault_of, reports
@@ -192,6 +192,15 @@ def test_recorded_answers_decide_as_in_the_audit(spark: SparkSession, tmp_path: 
     assert received == [(5, '{"price":5.0}')]
     dispatch(spark, log, once=True).awaitTermination()
     assert counts(spark, log) == Counts(expected=1, delivered=1)
+
+
+def test_an_unanswered_question_ends_the_stream(spark: SparkSession, tmp_path: Path) -> None:
+    """Unless it is skipped, an XPath that could cost more than its bound is an error that names event and whom."""
+    story = Story(tmp_path / "log", Subscription(id="bomb", language="xpath", filter="//a[//a[//a]]"))
+    story.event("p", 1, epoch=1, xml=f"<r>{'<a/>' * 2_000}</r>")
+    fault = fault_in(dispatch(spark, story.write(), once=True))
+    assert isinstance(fault, EventError)
+    assert fault.message.startswith("event p:1: subscription bomb version 1 not answered: //a[//a[//a]] may need ")
 
 
 def test_a_folder_for_each_subscriber(
