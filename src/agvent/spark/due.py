@@ -8,20 +8,18 @@ columns come out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from agvent.errors import EventError
-from agvent.spark.event_slices import NUMBER, EventSlice, rows_of
+from agvent.spark.event_slices import NUMBER, EventSlice
 from agvent.spark.log_match import match_table
-from agvent.spark.log_roster import roster_at
 from agvent.spark.matcher import COMPLAINT, OUTPUT_ROWS_MAX, pieces
 from agvent.spark.recorded_answers import RecordedAnswers, by_answers
 from agvent.spark.roster import Roster
-from agvent.store.event_columns import event_schema, records_of
+from agvent.store.event_columns import records_of
 from agvent.store.tables import TABLES
 from agvent.store.values import encode_values
 
@@ -50,29 +48,27 @@ ROW: Final = "agvent_row"
 
 
 def due_in(
-    log: Path,
+    events: pa.Table,
     part: EventSlice,
-    catalogue: int,
+    roster: Roster,
     answers: RecordedAnswers,
     *,
     contents: bool = False,
     complaints: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """What is due of a slice of events, by a version of the catalogue and what behaviours answered.
+    """What is due of some rows of a slice, by the versions of a roster and what behaviours answered.
 
     A question that could cost more than its bound is an error, or with `complaints` a row that says so.
     """
-    roster = roster_at(log, catalogue)
-    for group in rows_of(log, part, event_schema(part.type)):
-        for start in range(0, group.num_rows, roster.index.batch_rows):
-            table = group.slice(start, roster.index.batch_rows)
-            for found in _matched(roster, table, part, answers):
-                due = _due(found, table, part, contents=contents)
-                if complaints:
-                    due = due.append_column(COMPLAINT, found[COMPLAINT])
-                else:
-                    _check_answered(found)
-                yield from pieces(due, OUTPUT_ROWS_MAX)
+    for start in range(0, events.num_rows, roster.index.batch_rows):
+        table = events.slice(start, roster.index.batch_rows)
+        for found in _matched(roster, table, part, answers):
+            due = _due(found, table, part, contents=contents)
+            if complaints:
+                due = due.append_column(COMPLAINT, found[COMPLAINT])
+            else:
+                _check_answered(found)
+            yield from pieces(due, OUTPUT_ROWS_MAX)
 
 
 def _matched(roster: Roster, table: pa.Table, part: EventSlice, answers: RecordedAnswers) -> Iterator[pa.RecordBatch]:
