@@ -110,6 +110,21 @@ class Story:
         return self.path
 
 
+def costly(path: Path) -> Path:
+    """A log of three events; on the documents of the last two the one subscription's XPath could cost too much."""
+    story = Story(path, Subscription(id="bomb", language="xpath", filter="//a[//a[//a]]"))
+    for sequence, width in ((1, 1), (2, 2_000), (3, 2_000)):
+        story.event("p", sequence, epoch=1, xml=f"<r>{'<a/>' * width}</r>")
+    return story.write()
+
+
+COMPLAINT = (
+    "warning: 2 questions not answered, which count as no match; for example event p:2, subscription bomb: "
+    "//a[//a[//a]] may need "
+)
+"""What a command that skips them says of that log, as far as the number of steps."""
+
+
 def _row(subscription: Subscription) -> dict[str, Any]:
     return subscription_row(
         subscription, version=1, subscriber=f"of {subscription.id}", home_broker="h1", created_at=NOON

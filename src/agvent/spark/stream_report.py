@@ -67,9 +67,9 @@ def reports(query: StreamingQuery, *, after: int) -> Iterator[BatchReport]:
 
 def _report(progress: dict[str, Any]) -> BatchReport:
     [source] = progress["sources"]
-    start, end = source["startOffset"] or beginning(), source["endOffset"]
-    seen = progress.get("observedMetrics", {}).get(OBSERVED, {})
-    skipped, example = seen.get("unanswered", 0), seen.get("example")
+    start, end = _offset(source["startOffset"]) or beginning(), _offset(source["endOffset"])
+    seen = progress.get("observedMetrics", {}).get(OBSERVED)
+    skipped, example = _row(seen) if seen else (0, None)
     return BatchReport(
         batch=progress["batchId"],
         at=progress["timestamp"],
@@ -77,9 +77,20 @@ def _report(progress: dict[str, Any]) -> BatchReport:
         deliveries=source["numInputRows"] - skipped,
         unanswered=skipped,
         seconds=progress["batchDuration"] / 1000,
-        lag=event_count(source["latestOffset"] or end) - event_count(end),
+        lag=event_count(_offset(source["latestOffset"]) or end) - event_count(end),
         catalogue=end["sub"],
         start=start,
         end=end,
-        example=told(example.values()) if example else None,
+        example=told(_row(example)) if example else None,
     )
+
+
+# Spark Connect tells of an offset by its text, and of a row by its values beside their schema.
+
+
+def _offset(told: Any) -> Any:
+    return json.loads(told) if isinstance(told, str) else told
+
+
+def _row(told: dict[str, Any]) -> list[Any]:
+    return [*told["values"]] if told.keys() == {"values", "schema"} else [*told.values()]

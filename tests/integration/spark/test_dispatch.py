@@ -27,7 +27,7 @@ from agvent.store.retention import retain
 from agvent.store.verify import verify
 from tests.feed import START, STREAMS, Feed, delivered, expected
 from tests.integration.spark.audited import Counts, counts
-from tests.stories import Story
+from tests.stories import Story, costly
 
 KEY = ["publisher", "sequence", "quality", "subscription", "version"]
 
@@ -196,11 +196,9 @@ def test_recorded_answers_decide_as_in_the_audit(spark: SparkSession, tmp_path: 
 
 def test_an_unanswered_question_ends_the_stream(spark: SparkSession, tmp_path: Path) -> None:
     """Unless it is skipped, an XPath that could cost more than its bound is an error that names event and whom."""
-    story = Story(tmp_path / "log", Subscription(id="bomb", language="xpath", filter="//a[//a[//a]]"))
-    story.event("p", 1, epoch=1, xml=f"<r>{'<a/>' * 2_000}</r>")
-    fault = fault_in(dispatch(spark, story.write(), once=True))
+    fault = fault_in(dispatch(spark, costly(tmp_path / "log"), once=True))
     assert isinstance(fault, EventError)
-    assert fault.message.startswith("event p:1: subscription bomb version 1 not answered: //a[//a[//a]] may need ")
+    assert fault.message.startswith("event p:2: subscription bomb version 1 not answered: //a[//a[//a]] may need ")
 
 
 def test_a_folder_for_each_subscriber(
