@@ -68,7 +68,7 @@ def reports(query: StreamingQuery, *, after: int) -> Iterator[BatchReport]:
 def _report(progress: dict[str, Any]) -> BatchReport:
     [source] = progress["sources"]
     start, end = _offset(source["startOffset"]) or beginning(), _offset(source["endOffset"])
-    seen = progress["observedMetrics"].get(OBSERVED)
+    seen = progress.get("observedMetrics", {}).get(OBSERVED)
     skipped, example = _row(seen) if seen else (0, None)
     return BatchReport(
         batch=progress["batchId"],
