@@ -92,7 +92,7 @@ def test_types_are_advertised_and_shown(shell: Shell) -> None:
     [found] = shell.json("types", "Book")
     assert (found["publisher"], found["type"]["attributes"]) == (
         "acme",
-        [{"name": "pages", "kind": "int", "description": ""}],
+        [{"name": "pages", "kind": "int", "description": "", "length": 0, "optional": False}],
     )
     assert shell.run("types", "Book") == f"Book(pages: int)  by acme at {found['broker']}\n"
     assert shell.run("advertise", "Book", "--as", "acme", "--end") == "acme no longer publishes Book\n"
