@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format fuzz sim bench-match bench-spark bench-agvents clean clean-kernels
+.PHONY: help demo test lint format fuzz sim bench-match bench-spark bench-broker bench-agvents clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

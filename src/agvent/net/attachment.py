@@ -63,6 +63,7 @@ class Attachment:
         self._connection: Connection | None = None
         self._ended: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
+        self._is_due = False
 
     async def open(self) -> None:
         """Attaches for the first time; a NetworkFault if no broker of the list answers."""
@@ -76,7 +77,7 @@ class Attachment:
             with suppress(asyncio.CancelledError):
                 await self._task
         if self._connection is not None and not self._connection.is_lost:
-            self.say()
+            self._say()
             self._connection.close("the client closes")
             await self._connection.wait_closed()
 
@@ -155,7 +156,14 @@ class Attachment:
             self._ended.set_result(None)
 
     def say(self) -> None:
+        """Has the session's words sent, together with those of every other call of this turn of the loop."""
+        if not self._is_due:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._say)
+
+    def _say(self) -> None:
         """Sends what the session has to say, if it can be said now."""
+        self._is_due = False
         connection = self._connection
         if connection is not None and connection.end is not None and connection.end.up:
             for message in self.session.take():

@@ -102,8 +102,16 @@ class GroupCommit:
         if error is not None and not isinstance(error, OSError):
             self._failed(error)
 
+    @property
+    def is_idle(self) -> bool:
+        return self._idle.is_set()
+
+    async def idle(self) -> None:
+        """Waits until everything is on disk."""
+        await self._idle.wait()
+
     async def close(self) -> None:
-        """Waits until everything is on disk, and ends the journal."""
+        """Ends the journal, when everything is on disk."""
         await self._idle.wait()
         await self._loop.run_in_executor(self._writer, self.journal.close)
         self._writer.shutdown()

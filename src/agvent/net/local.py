@@ -38,9 +38,11 @@ def local_broker(
         try:
             server = thread.wait(_started(config, log))
             running = asyncio.run_coroutine_threadsafe(server.run(), thread.loop)
-            yield f"agvent://127.0.0.1:{server.port}"
-            thread.loop.call_soon_threadsafe(server.stopping.set)
-            running.result()
+            try:
+                yield f"agvent://127.0.0.1:{server.port}"
+            finally:
+                thread.loop.call_soon_threadsafe(server.stopping.set)
+                running.result()
         finally:
             thread.close()
 

@@ -72,6 +72,8 @@ class BrokerServer:
         self.principals: dict[str, Principal] = {}  # link -> whose it is, of clients
         self._inputs: list[Input] = []
         self._is_due = False
+        self._is_deaf = False  # it stops: what comes now was not heard
+        self._is_over = False  # the journal is closed: no step any more
         self._was_full = False
         self._wake: asyncio.TimerHandle | None = None
         self._links_made = 0
@@ -137,16 +139,25 @@ class BrokerServer:
             self.admin.close()
         self._measuring.cancel()
         await self.neighbours.stop()
-        if self.error is None:
-            await self.commit.close()
-            self._step()
+        self._is_deaf = True
         if self._wake is not None:
             self._wake.cancel()
+        while self._is_well and (self._inputs or not self.commit.is_idle):
+            await self.commit.idle()
+            self._step()
+        self._is_over = True
+        if self._is_well:
+            await self.commit.close()
         connections = [*self.links.values(), *self.strangers, *self.operator.connections]
         for connection in connections:
             connection.close("the broker stops")
         await asyncio.gather(*(connection.wait_closed() for connection in connections))
         self.log.say("stopped", error=repr(self.error) if self.error is not None else "")
+
+    @property
+    def _is_well(self) -> bool:
+        """Can what is pending still be written? On a full disk a stop is as good as a crash."""
+        return self.error is None and not self.commit.full
 
     def fail(self, error: BaseException) -> None:
         """Ends the process with the first error."""
@@ -164,7 +175,7 @@ class BrokerServer:
 
     def _step(self) -> None:
         self._is_due = False
-        if self.error is not None:
+        if self.error is not None or self._is_over:
             return
         inputs, self._inputs = self._inputs, []
         now = self.clock.now()
@@ -199,6 +210,8 @@ class BrokerServer:
     def _wake_at(self, effect: Wake, now: int) -> None:
         if self._wake is not None:
             self._wake.cancel()
+        if self._is_deaf:
+            return
         self._wake = self._loop.call_later(max(effect.at - now, 0) / 1e6, self.give, [Tick()])
 
     def _measure(self) -> None:
@@ -286,6 +299,8 @@ class BrokerServer:
         return link
 
     def happened(self, connection: Connection, what: list[AnyMessage | Change]) -> None:
+        if self._is_deaf:
+            return
         link = connection.link
         inputs: list[Input] = []
         for one in what:
