@@ -147,6 +147,12 @@ class Lost(Record, frozen=True, tag=15):
     reason: str
 
 
+class Timed(Record, frozen=True, tag=22):
+    """The records after it were written at this time: the driver's word to whoever reads the journal later."""
+
+    at: int
+
+
 # Of a snapshot: what the tables hold, without how it came about. With Owned and Kept they say everything.
 
 
@@ -206,7 +212,7 @@ class Waited(Record, frozen=True, tag=21):
 
 AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
-    | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited
+    | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

@@ -35,6 +35,7 @@ from agvent.broker.records import (
     Released,
     Settled,
     Stood,
+    Timed,
     Waited,
     Wanted,
 )
@@ -74,6 +75,7 @@ class Tables:
             Reached: self._reached,
             Queued: self.deliveries.recall,
             Waited: self.deliveries.recall_waiting,
+            Timed: lambda _: None,
         }
 
     def apply(self, record: Record) -> None:
