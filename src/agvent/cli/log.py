@@ -14,6 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from agvent.cli.where import FOLDER
+from agvent.errors import EnvironmentFault
+
 if TYPE_CHECKING:
     from agvent.store.summary import Contents, Summary
 
@@ -76,6 +79,25 @@ examples:
 exit codes: 0 done, 2 the folder is not empty, or a number that cannot be, 3 the machine
 """
 
+COLLECT_DESCRIPTION = """\
+Write a new log from the journals of a network's brokers: events, subscriptions,
+epochs, deliveries and gaps, for `agvent spark audit`, `analyse` and `replay`. The
+journals are read, not changed, and the brokers may run on; what happened while
+they were read may be in one broker's part and not yet in another's.
+
+A broker keeps its journal from the beginning if its file says keep_history = true
+(`agvent up --keep-history`); without it, as long as it needs no snapshot (64 MB).
+"""
+
+COLLECT_EPILOG = """\
+examples:
+  agvent log collect day
+  agvent log collect day --data B1/data B2/data
+  agvent spark audit day
+
+exit codes: 0 done, 2 the folder is not empty, 3 no journal there, or not from the beginning
+"""
+
 DEFECTS = ("none", "lost", "duplicated", "unexpected", "out_of_order", "late")
 
 
@@ -109,6 +131,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         formatter_class=formatter,
     )
     _configure_generate(generate)
+    collect = actions.add_parser(
+        "collect",
+        help="write the log of a network of brokers",
+        description=COLLECT_DESCRIPTION,
+        epilog=COLLECT_EPILOG,
+        formatter_class=formatter,
+    )
+    collect.add_argument("out", type=Path, metavar="OUT", help="folder for the log, new or empty")
+    collect.add_argument(
+        "--network", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"of agvent up ({FOLDER})"
+    )
+    collect.add_argument(
+        "--data", type=Path, nargs="+", metavar="FOLDER", help="the brokers' data, in place of --network"
+    )
+    collect.add_argument("--json", action="store_true", help="print one JSON object: the rows of each table")
+    collect.set_defaults(run=run_collect)
 
 
 def _configure_generate(parser: argparse.ArgumentParser) -> None:
@@ -167,6 +205,24 @@ def run_generate(args: argparse.Namespace) -> int:
     else:
         planted = f", {len(report.planted)} planted: {args.defect}" if report.planted else ""
         print(f"{args.out}: {report.events:,} events, {report.deliveries:,} deliveries{planted}")
+    return 0
+
+
+def run_collect(args: argparse.Namespace) -> int:
+    from agvent.net.collect import collect  # noqa: PLC0415 - pyarrow is imported by those who use it
+
+    disks = args.data or sorted(path.parent for path in args.network.glob("*/data/identity.json"))
+    if not disks:
+        raise EnvironmentFault(f"{args.network}: no broker's disk there", hint="--data names them")
+    rows = collect(disks, args.out)
+    counts = {name: len(getattr(rows, name)) for name in rows.__struct_fields__}
+    if args.json:
+        _print_json(counts)
+    else:
+        print(
+            f"{args.out}: {counts['events']:,} events, {counts['deliveries']:,} deliveries, {counts['gaps']:,} gaps of "
+            f"{len(disks)} brokers"
+        )
     return 0
 
 

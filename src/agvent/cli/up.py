@@ -56,6 +56,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--first-port", type=int, default=4780, metavar="PORT", help="the first one's port (4780); 0: whatever is free"
     )
+    parser.add_argument(
+        "--keep-history", action="store_true", help="keep journals from the beginning, for agvent log collect"
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON when they are up, and no table")
     parser.set_defaults(run=run)
 
@@ -67,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     names = list(dict.fromkeys(name for edge in edges for name in edge)) or ["B1"]
     _compile_once()
     args.data.mkdir(parents=True, exist_ok=True)
-    fleet = Fleet(args.data, edges, names, first_port=args.first_port)
+    fleet = Fleet(args.data, edges, names, first_port=args.first_port, keep_history=args.keep_history)
     fleet.start_all()
     try:
         fleet.wait_until_up()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from agvent import limits
-from agvent.broker.records import Record, encode_record
+from agvent.broker.records import Record, Timed, encode_record
 from agvent.errors import JournalFull
 from agvent.store.journal import Journal
 
@@ -24,6 +24,7 @@ class GroupCommit:
         self,
         journal: Journal,
         *,
+        now: Callable[[], int],
         image: Callable[[], list[Record]],
         synced: Callable[[int], None],
         failed: Callable[[BaseException], None],
@@ -31,7 +32,7 @@ class GroupCommit:
         self.journal = journal
         self.full = ""  # why nothing can be written now
         self.groups = self.records = 0
-        self._image, self._synced, self._failed = image, synced, failed
+        self._now, self._image, self._synced, self._failed = now, image, synced, failed
         self._loop = asyncio.get_running_loop()
         self._writer = ThreadPoolExecutor(1, "journal")
         self._pending: list[Record] = []
@@ -63,7 +64,7 @@ class GroupCommit:
 
     def _write(self, group: list[Record], roll: bool) -> None:
         if group:
-            self.journal.write([encode_record(record) for record in group])
+            self.journal.write([encode_record(record) for record in (Timed(self._now()), *group)])
         if roll:
             self.journal.roll()
 

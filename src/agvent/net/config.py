@@ -12,6 +12,8 @@ from agvent.errors import CallerError, EnvironmentFault
 from agvent.net.address import Address, address_of, is_loopback
 
 IDENTITY: Final = "identity.json"
+JOURNAL: Final = "journal"
+ARCHIVE: Final = "archive"
 NAME_CHARS_MAX: Final = 64
 
 
@@ -40,6 +42,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     listen: str = "127.0.0.1:4780"
     data: str = "data"
     admin: str = ""
+    keep_history: bool = False
     neighbours: dict[str, str] = {}
     tls: TlsFile | None = None
 
@@ -52,11 +55,17 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     data: Path
     neighbours: dict[str, Address]
     admin: Address | None = None
+    keep_history: bool = False
     tls: Tls | None = None
 
     @property
     def journal(self) -> Path:
-        return self.data / "journal"
+        return self.data / JOURNAL
+
+    @property
+    def archive(self) -> Path | None:
+        """Where the journal's older segments go; None: nowhere."""
+        return self.data / ARCHIVE if self.keep_history else None
 
 
 def read_config(path: Path, *, insecure: bool = False) -> Config:
@@ -85,7 +94,15 @@ def read_config(path: Path, *, insecure: bool = False) -> Config:
     neighbours = {name: address_of(address) for name, address in file.neighbours.items()}
     tls = _tls(file.tls, path.parent) if file.tls is not None else None
     data = path.parent / file.data
-    return Config(name=file.name, listen=listen, data=data, neighbours=neighbours, admin=admin, tls=tls)
+    return Config(
+        name=file.name,
+        listen=listen,
+        data=data,
+        neighbours=neighbours,
+        admin=admin,
+        keep_history=file.keep_history,
+        tls=tls,
+    )
 
 
 def _tls(file: TlsFile, folder: Path) -> Tls:

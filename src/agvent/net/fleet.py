@@ -42,12 +42,18 @@ class Member(msgspec.Struct):
 
 
 class Fleet:
-    """The brokers of a graph. An edge is a link; the first of its two brokers names the other as its neighbour."""
+    """The brokers of a graph. An edge is a link; each of its two brokers names the other as its neighbour."""
 
     def __init__(
-        self, folder: Path, edges: Sequence[tuple[str, str]], names: Sequence[str], *, first_port: int
+        self,
+        folder: Path,
+        edges: Sequence[tuple[str, str]],
+        names: Sequence[str],
+        *,
+        first_port: int,
+        keep_history: bool = False,
     ) -> None:
-        self.folder = folder
+        self.folder, self.keep_history = folder, keep_history
         ports = [first_port + at for at in range(len(names))] if first_port else free_ports(len(names))
         self.members = {
             name: Member(name, Address("127.0.0.1", port), folder / name)
@@ -61,7 +67,8 @@ class Fleet:
         (folder / NETWORK).write_bytes(msgspec.json.format(msgspec.json.encode(addresses)))
 
     def _write(self, member: Member, neighbours: list[str]) -> None:
-        lines = [f'name = "{member.name}"', f'listen = "{member.address}"', 'data = "data"', "", "[neighbours]"]
+        lines = [f'name = "{member.name}"', f'listen = "{member.address}"', 'data = "data"']
+        lines += [f"keep_history = {str(self.keep_history).lower()}", "", "[neighbours]"]
         lines += [f'"{other}" = "{self.members[other].address}"' for other in neighbours]
         (member.folder / "broker.toml").write_text("\n".join(lines) + "\n")
 

@@ -84,13 +84,14 @@ class BrokerServer:
         """Reads the journal, listens and dials."""
         self._loop = asyncio.get_running_loop()
         self._loop.set_exception_handler(lambda _, context: self.fail(context.get("exception") or _bug(context)))
-        journal = Journal(self.config.journal)
+        journal = Journal(self.config.journal, archive=self.config.archive)
         self.started = self.clock.now()
         self.identity = identity(self.config.data, self.config.name, is_new=journal.recovery.next == 1)
         records = (decode_record(content) for content in journal.recovery.contents())
         self.broker = Broker(self.config.name, self.identity.incarnation, records, now=self.started)
         self.commit = GroupCommit(
             journal,
+            now=self.clock.now,
             image=lambda: list(self.broker.tables.snapshot()),
             synced=lambda number: self.give([Synced(number)]),
             failed=self.fail,

@@ -18,7 +18,7 @@ from agvent import limits
 from agvent.errors import JournalError, JournalFull
 from agvent.store.durable import sync_folder
 from agvent.store.journal_file import HEADER, SEGMENT_MAGIC, SNAPSHOT_MAGIC, header, sealed
-from agvent.store.journal_recovery import Recovery, recover, segment_paths, snapshot_paths
+from agvent.store.journal_recovery import Recovery, recover, retire, segment_paths, snapshot_paths
 
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -27,11 +27,14 @@ CLOSED: Final = b""
 
 
 class Journal:
-    """An open journal. `sequence` is that of the last record; everything up to it is on disk between two calls."""
+    """An open journal. `sequence` is that of the last record; everything up to it is on disk between two calls.
 
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir(parents=True, exist_ok=True)
-        self.folder = folder
+    With an `archive` the segments that a snapshot stands for are kept there."""
+
+    def __init__(self, folder: Path, *, archive: Path | None = None) -> None:
+        for made in (folder, *([archive] if archive is not None else [])):
+            made.mkdir(parents=True, exist_ok=True)
+        self.folder, self.archive = folder, archive
         self._file = -1
         self._offset = 0
         self._lock = _locked(folder)
@@ -42,7 +45,7 @@ class Journal:
             raise
 
     def _open(self) -> None:
-        self.recovery: Recovery = recover(self.folder)
+        self.recovery: Recovery = recover(self.folder, archive=self.archive)
         self.sequence = self.recovery.next - 1
         self.snapshot_bytes = sum(path.stat().st_size for path in snapshot_paths(self.folder))
         self.segment_bytes = sum(path.stat().st_size for path in segment_paths(self.folder))
@@ -114,9 +117,7 @@ class Journal:
             os.fsync(out.fileno())
         os.replace(partial, path)
         sync_folder(self.folder)
-        for old in (*segment_paths(self.folder), *snapshot_paths(self.folder)):
-            if int(old.stem) < sequence:
-                old.unlink()
+        retire(self.folder, sequence, self.archive)
         self.snapshot_bytes = path.stat().st_size
         self.segment_bytes = sum(one.stat().st_size for one in segment_paths(self.folder))
 

@@ -86,7 +86,7 @@ def _damaged(readings: list[Reading], path: Path, offset: int, sequence: int) ->
     return Recovery(readings, sequence, damage=Damage(str(path), offset, sequence, count))
 
 
-def recover(folder: Path) -> Recovery:
+def recover(folder: Path, *, archive: Path | None = None) -> Recovery:
     """What the folder holds, its torn tail cut off; a JournalError if something that was safe is damaged."""
     recovery = examine(folder)
     if recovery.damage is not None:
@@ -98,7 +98,11 @@ def recover(folder: Path) -> Recovery:
         )
     if recovery.torn:
         _cut(recovery.readings[-1])
-    _remove_superseded(folder)
+    for partial in folder.glob("*.partial"):
+        partial.unlink()
+    snapshots = snapshot_paths(folder)
+    if snapshots:
+        retire(folder, int(snapshots[-1].stem), archive)
     return recovery
 
 
@@ -113,13 +117,35 @@ def _cut(reading: Reading) -> None:
     sync_folder(reading.path.parent)
 
 
-def _remove_superseded(folder: Path) -> None:
-    """Removes what a crash left of a snapshot: one that was not finished, or what the last one stands for."""
-    for partial in folder.glob("*.partial"):
-        partial.unlink()
-    snapshots = snapshot_paths(folder)
-    if snapshots:
-        for path in (*snapshots[:-1], *segment_paths(folder)):
-            if int(path.stem) < int(snapshots[-1].stem):
+def retire(folder: Path, sequence: int, archive: Path | None) -> None:
+    """Takes away what the snapshot of a sequence stands for: segments into the archive, if there is one."""
+    for path in snapshot_paths(folder):
+        if int(path.stem) < sequence:
+            path.unlink()
+    for path in segment_paths(folder):
+        if int(path.stem) < sequence:
+            if archive is None:
                 path.unlink()
+            else:
+                path.replace(archive / path.name)
+    if archive is not None:
+        sync_folder(archive)
     sync_folder(folder)
+
+
+def history(folder: Path, archive: Path) -> Iterator[bytes]:
+    """The contents of every record since the first, as far as they are whole now; a broker may be writing on.
+
+    A JournalError if the beginning was not kept, or something in between is damaged."""
+    expected = 1
+    for path in sorted((*segment_paths(archive), *segment_paths(folder)), key=lambda path: path.name):
+        reading = read_segment(path)
+        if reading.first != expected:
+            raise JournalError(
+                f"{folder}: the records from sequence {expected} to {reading.first - 1} were not kept",
+                hint="keep_history = true in the broker's file keeps them from the beginning",
+            )
+        yield from filter(None, reading.contents())
+        if not reading.is_whole:
+            return
+        expected = reading.next
