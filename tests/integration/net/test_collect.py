@@ -81,7 +81,7 @@ def test_history_is_kept_if_it_is_asked_for(tmp_path: Path, keep: bool, monkeypa
 
     asyncio.run(story_of())
     if not keep:
-        with pytest.raises(JournalError, match="records from sequence 1 to .* were not kept"):
+        with pytest.raises(JournalError, match=r"records from sequence 1 to .* were not kept"):
             collect([tmp_path / "data"], tmp_path / "log")
         return
     rows = collect([tmp_path / "data"], tmp_path / "log")
