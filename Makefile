@@ -46,6 +46,9 @@ bench-spark: .venv/runtime.stamp  ## the table of Spark in docs/performance.md, 
 bench-agvents: .venv/runtime.stamp  ## behaviour calls per second of a sandbox worker, alone and through a broker
 	$(BIN)/python benchmarks/agvents.py --page
 
+bench-broker: .venv/runtime.stamp  ## rates, latency, large events and healing of brokers as processes on this machine
+	$(BIN)/python benchmarks/broker.py
+
 clean-kernels:  ## forget compiled kernels, after a change to one that other files call
 	find src benchmarks -name '*.nb[ci]' -delete
 
