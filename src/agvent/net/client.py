@@ -7,6 +7,7 @@ was given up may still happen: a publication that nobody waits for is unknown, n
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
@@ -81,6 +82,7 @@ class Client:
         self._room = asyncio.Event()
 
     async def __aenter__(self) -> Self:
+        self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
         await self._attachment.open()
         await self._attached.wait()
         return self
@@ -279,6 +281,13 @@ class Client:
                 self._unclaimed.setdefault(id, []).append(arrival)
 
     def _done(self, message: Deliver | Gap) -> None:
+        """Acknowledges; a script does so from its own thread."""
+        if threading.get_ident() == self._thread:
+            self._finish(message)
+        else:
+            self._loop.call_soon_threadsafe(self._finish, message)
+
+    def _finish(self, message: Deliver | Gap) -> None:
         if message.number:  # a notice of the session's own has none
             self._session.done(message)
             self._attachment.say()
