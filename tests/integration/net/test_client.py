@@ -32,7 +32,7 @@ def url() -> Iterator[str]:
 async def take(subscription: Subscribed, count: int) -> list[Delivery]:
     """That many deliveries, each acknowledged."""
     found: list[Delivery] = []
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(120):
         while len(found) < count:
             item = await anext(subscription)
             assert isinstance(item, Delivery)
