@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from agvent.agents.answers import Answers
+from agvent.agents.answers import Questions
 from agvent.broker.arriving import Arriving
 from agvent.broker.custody import key_of
 from agvent.broker.dispatch import Dispatch
@@ -71,7 +71,7 @@ class Entrance:
     def _matched(self, queue: deque[Entering], entering: Entering) -> tuple[list[str], bool]:
         """The other homes that want an event, and whether this one does: as far as the answers that it has go. If some
         are missing they are asked, and the event waits."""
-        answers = Answers(entering.answers, entering.event.cargo)
+        answers = Questions(entering.answers, entering.event.cargo)
         homes = self.tables.interests.wanting(entering.event, answers)
         local = self.tables.homes.match(entering.event, self.tables.homes.position, answers)
         if answers.missing:
