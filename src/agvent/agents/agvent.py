@@ -64,7 +64,8 @@ class Agvent:
         super().__init_subclass__()
         cls.__agvent_fields__ = _fields(cls)
         for name, member in vars(cls).items():
-            _check_member(cls, name, member)
+            if not name.startswith("__annot"):  # Python 3.14 keeps a function for the annotations there
+                _check_member(cls, name, member)
         cls.__agvent_behaviours__ = tuple(_behaviours(cls))
 
     def __init__(self, **given: Any) -> None:
@@ -137,7 +138,12 @@ def _check_member(cls: type[Agvent], name: str, member: object) -> None:
 def methods_of(cls: type[Agvent]) -> dict[str, FunctionType]:
     """Every method that an agvent of this class has, its ancestors' included, theirs first."""
     ancestry = [one for one in reversed(cls.__mro__) if one not in (object, Agvent)]
-    return {name: member for one in ancestry for name, member in vars(one).items() if isinstance(member, FunctionType)}
+    return {
+        name: member
+        for one in ancestry
+        for name, member in vars(one).items()
+        if isinstance(member, FunctionType) and not name.startswith("__")
+    }
 
 
 def _behaviours(cls: type[Agvent]) -> list[AdvertisedBehaviour]:

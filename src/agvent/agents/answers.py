@@ -7,9 +7,14 @@ without running anything.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
+from agvent import limits
 from agvent.event import Cargo, Value
+from agvent.filters import tree
+from agvent.filters.evaluate import called
+from agvent.filters.tree import Condition, walk
 from agvent.wire.codec import encode_value
 from agvent.wire.messages import Answered, Call
 
@@ -32,6 +37,29 @@ class Answers:
             self.missing[key] = Call(name, args)
             return None
         return self._values[key]  # type: ignore[no-any-return]
+
+
+class Questions(Answers):
+    """Answers while they are collected: as long as some are missing nobody goes by what matched."""
+
+    def is_ready(self, condition: Condition) -> bool:
+        """Has every call of a condition its answer, as far as its arguments are written in it? Notes those that have
+        none, all at once: whoever matches need not evaluate what will be asked again."""
+        lacking = [(key, call) for key, call in _written(condition, self.opaque) if key not in self._values]
+        self.missing.update(lacking)
+        return not lacking
+
+
+@lru_cache(limits.CONDITIONS_KEPT_MAX)
+def _written(condition: Condition, opaque: tuple[str, ...] | None) -> tuple[tuple[bytes, Call], ...]:
+    """The calls of a condition whose arguments are literals. Those that stand beside an opaque attribute are decided
+    inside a sandbox, and are not among them."""
+    if opaque is not None and not called(condition).isdisjoint(opaque):
+        return ()
+    found = [part for part in walk(condition) if isinstance(part, tree.Call)]
+    literal = [part for part in found if all(isinstance(arg, tree.Literal) for arg in part.args)]
+    calls = [Call(part.name, tuple(arg.value for arg in part.args)) for part in literal]  # type: ignore[union-attr]
+    return tuple((_key(call.name, call.args), call) for call in calls)
 
 
 def _key(name: str, args: tuple[Any, ...]) -> bytes:

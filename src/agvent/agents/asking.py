@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from agvent.agents.answers import Answers
+from agvent.agents.answers import Answers, Questions
 from agvent.agents.sandbox import Sandbox, Task
 from agvent.wire.codec import decode_visitor
 
@@ -30,7 +30,7 @@ def asked(came: Sequence[Came], judge: Callable[[int, Answers], T], sandbox: San
     An answer may lead to another question, as in `twice(twice(price))`, so there is a round for each level of calls.
     """
     cargoes = [decode_visitor(one.event).cargo for one in came]
-    answers = [Answers((), cargo) for cargo in cargoes]
+    answers: list[Answers] = [Questions((), cargo) for cargo in cargoes]
     found: dict[int, T] = {}
     while len(found) < len(came):
         waiting = []
@@ -46,5 +46,5 @@ def asked(came: Sequence[Came], judge: Callable[[int, Answers], T], sandbox: San
             for number in waiting
         ]
         for number, more in zip(waiting, sandbox.run(tasks) if tasks else [], strict=True):
-            answers[number] = Answers((*answers[number].known, *more), cargoes[number])
+            answers[number] = Questions((*answers[number].known, *more), cargoes[number])
     return [found[number] for number in range(len(came))], answers

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from agvent.agents.answers import Answers
+from agvent.agents.answers import Questions
 from agvent.broker.arriving import Arriving
 from agvent.broker.custody import key_of
 from agvent.broker.dispatch import Dispatch
@@ -71,7 +71,7 @@ class Entrance:
     def _matched(self, queue: deque[Entering], entering: Entering) -> tuple[list[str], bool]:
         """The other homes that want an event, and whether this one does: as far as the answers that it has go. If some
         are missing they are asked, and the event waits."""
-        answers = Answers(entering.answers, entering.event.cargo)
+        answers = Questions(entering.answers, entering.event.cargo)
         homes = self._homes(entering.event, answers)
         local = self.tables.homes.match(entering.event, self.tables.homes.position, answers)
         if answers.missing:
@@ -82,7 +82,7 @@ class Entrance:
             self.out.effect(Run(self._runs, publication.publisher, publication.event, calls))
         return homes, bool(local)
 
-    def _homes(self, event: Event, answers: Answers) -> list[str]:
+    def _homes(self, event: Event, answers: Questions) -> list[str]:
         """The homes that want an event, and those that may: a home's subscriptions to a type come when it answers the
         advertisement, but its position may have them in force before. It decides itself what it asked for."""
         homes = self.tables.interests.wanting(event, answers)

@@ -146,11 +146,14 @@ def _confirmed(state: State, batch: Batch, behaviours: Behaviours | None, asked:
     answers: dict[tuple[int, int], bool | None] = {}
     kept: list[tuple[int, int]] = []
     made = lru_cache(EVENTS_KEPT)(batch.event)
+    is_ready = getattr(behaviours, "is_ready", None)  # while answers are collected, what lacks some waits
     for event, ordinal, residual in asked.tolist():
         destination = int(state.destination[ordinal])
         if bits.shape[1] and int(bits[event, destination >> 6]) >> (destination & 63) & 1:
             continue
         key = (event, residual)
+        if is_ready is not None and not is_ready(state.store.residuals[residual]):
+            continue
         if key not in answers:
             answers[key] = evaluate(state.store.residuals[residual], made(event), behaviours)
         if answers[key] is None:
