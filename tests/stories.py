@@ -77,9 +77,10 @@ class Story:
         entry: str = "b1",
         quality: str = "durable",
         at: float = 0,
+        xml: str | None = None,
         **attributes: Any,
     ) -> None:
-        event = Event(type="Quote", attributes=attributes, id=EventId(publisher, sequence))
+        event = Event(type="Quote", attributes=attributes, xml=xml, id=EventId(publisher, sequence))
         record = LoggedEvent(event=event, accepted_at=after(at), entry_broker=entry, epoch=epoch, quality=quality)
         self.events.append(record)
 
@@ -107,6 +108,21 @@ class Story:
                     log.append(table, getattr(self, table))
         self.events, self.deliveries, self.gaps, self.behaviours = [], [], [], []
         return self.path
+
+
+def costly(path: Path) -> Path:
+    """A log of three events; on the documents of the last two the one subscription's XPath could cost too much."""
+    story = Story(path, Subscription(id="bomb", language="xpath", filter="//a[//a[//a]]"))
+    for sequence, width in ((1, 1), (2, 2_000), (3, 2_000)):
+        story.event("p", sequence, epoch=1, xml=f"<r>{'<a/>' * width}</r>")
+    return story.write()
+
+
+COMPLAINT = (
+    "warning: 2 questions not answered, which count as no match; for example event p:2, subscription bomb: "
+    "//a[//a[//a]] may need "
+)
+"""What a command that skips them says of that log, as far as the number of steps."""
 
 
 def _row(subscription: Subscription) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One line of JSON to one event: the reference for what an event's text means.
+"""One line of JSON to one event, and back: the reference for what an event's text means.
 
 The object's members are the attributes; the reserved keys `$type`, `$topic`, `$channel`, `$time` and `$xml` carry what
 their names say. Two kinds that JSON lacks are written as objects of one member, anywhere below the top:
@@ -11,6 +11,7 @@ with one name the last stands. What is not exactly JSON in UTF-8 (NaN, lone surr
 from __future__ import annotations
 
 import binascii
+import math
 import re
 from typing import Any
 
@@ -18,7 +19,7 @@ import msgspec
 
 from agvent import limits
 from agvent.errors import EventError
-from agvent.event import Event, Path, event_of, name_of, time_of
+from agvent.event import Event, Kind, Path, event_of, kind_of, name_of, time_of
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Some programs begin a UTF-8 file with it. It is no part of JSON: who opens a file skips it."""
@@ -34,6 +35,42 @@ def decode_event(line: bytes) -> Event:
     {'score': 101}
     """
     return _event(decode_line(line))
+
+
+def encode_event(event: Event) -> bytes:
+    """A line that `decode_event` reads as this event, but for its id, and for NaN, which is null.
+
+    A value that a line cannot say is an EventError: an infinite float, an object that reads as a timestamp or bytes.
+
+    >>> encode_event(Event(topic="Sports/NBA", attributes={"score": 101}))
+    b'{"$topic":"Sports/NBA","score":101}'
+    """
+    types = [event.type, *event.ancestors] if event.ancestors else event.type
+    time = None if event.time is None else event.time.isoformat()
+    headers = {"$type": types, "$topic": event.topic, "$channel": event.channel, "$time": time, "$xml": event.xml}
+    attributes = {name: _written(value, (name,)) for name, value in event.attributes.items()}
+    present = {key: value for key, value in headers.items() if value is not None}
+    return msgspec.json.encode({**present, **attributes}, enc_hook=int)  # of an Int32, which is not an int to msgspec
+
+
+def _written(value: Any, path: Path) -> Any:
+    match kind_of(value):
+        case Kind.NULL:
+            return None
+        case Kind.TIME:
+            return {"$timestamp": value.isoformat()}
+        case Kind.BYTES:
+            return {"$bytes": binascii.b2a_base64(value, newline=False).decode()}
+        case Kind.LIST:
+            return [_written(item, (*path, position)) for position, item in enumerate(value)]
+        case Kind.OBJECT:
+            if len(value) == 1 and value.keys() <= _FORMS.keys():
+                raise EventError(f"{name_of(path)}: no line of JSON has an object with the one member {min(value)}")
+            return {key: _written(item, (*path, key)) for key, item in value.items()}
+        case Kind.NUMBER if math.isinf(value):
+            raise EventError(f"{name_of(path)}: no line of JSON has an infinite number")
+        case _:
+            return value
 
 
 def _event(source: Any) -> Event:

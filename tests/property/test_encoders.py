@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from agvent.errors import EventError
 from agvent.event import Event, Kind, Path, event_of
-from agvent.event_json import decode_event
+from agvent.event_json import decode_event, encode_event
 from agvent.matching.arrow import encode_arrow
 from agvent.matching.encode import encode_events
 from agvent.matching.json_lines import Layout, encode_json, scanned
 from agvent.matching.slots import Slots
+from tests import strategies
 from tests.columns import attribute, dictionary, everything, row_of, rows_of
 
 CHECKED = settings(max_examples=200, deadline=None)
@@ -214,3 +217,32 @@ def test_arrow_says_what_its_rows_say(rows: list[dict[str, Any]], columns: set[s
         encoded = encode_arrow(batch, slots, STRINGS)
         assert rows_of(encoded) == rows_of(encode_events(events, slots, STRINGS))
         assert not columns or [encoded.event(row) for row in range(len(events))] == events
+
+
+def told(value: Any) -> Any:
+    """A value as a line says it, with the type of a number: NaN is null, a tuple a list, an integer has no width."""
+    if isinstance(value, dict):
+        return {key: told(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [told(item) for item in value]
+    if isinstance(value, (int, float)) and value == value:
+        return (isinstance(value, bool), isinstance(value, int), repr(value + 0))
+    return None if value != value else value
+
+
+HEADER_FIELDS = ("type", "ancestors", "topic", "channel", "time", "xml")
+
+
+def facts(event: Event) -> Any:
+    return told(dict(event.attributes)), [told(getattr(event, name)) for name in HEADER_FIELDS]
+
+
+@CHECKED
+@given(event=strategies.events())
+def test_an_event_comes_back_from_its_line(event: Event) -> None:
+    """Headers and attributes are as they were, to the type of each number; an infinite one has no line."""
+    if re.search(r"\binf\b", repr(event.attributes)):
+        with pytest.raises(EventError, match="no line of JSON has an infinite number"):
+            encode_event(event)
+    else:
+        assert facts(decode_event(encode_event(event))) == facts(event)

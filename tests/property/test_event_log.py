@@ -101,7 +101,8 @@ def test_rows_match_as_their_events_do(found: list[Event], type_: AgventType) ->
         index.add(text, text)
     index.add("typed", type="Book")
     pairs = set()
-    for rows, ids in match_rows(index, stored(records, type_), type_, "Book"):
+    for rows, ids, unanswered in match_rows(index, stored(records, type_), type_, "Book"):
+        assert unanswered == []
         pairs |= set(zip(rows.to_pylist(), ids.to_pylist(), strict=True))
     expected = {
         (row, id)

@@ -11,7 +11,7 @@ import pytest
 from agvent import limits
 from agvent.errors import EventError
 from agvent.event import Event
-from agvent.event_json import decode_event
+from agvent.event_json import decode_event, encode_event
 
 
 def decoded(line: bytes | str) -> Any:
@@ -204,3 +204,18 @@ def test_a_malformed_form_is_refused_by_name(value: str, message: str) -> None:
 def test_unknown_reserved_keys_are_refused(line: str) -> None:
     """At the top, a name that begins with $ is reserved, and one without a meaning is a mistake."""
     assert complaint(line).endswith("is no reserved key")
+
+
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (math.inf, "a: no line of JSON has an infinite number"),
+        ([{"b": -math.inf}], "a[0].b: no line of JSON has an infinite number"),
+        ({"$bytes": "AAEC"}, "a: no line of JSON has an object with the one member $bytes"),
+    ],
+)
+def test_a_value_that_no_line_can_say_is_refused(value: Any, complaint: str) -> None:
+    """It is named; nothing else is written in its place."""
+    with pytest.raises(EventError) as caught:
+        encode_event(Event(attributes={"a": value}))
+    assert caught.value.message == complaint

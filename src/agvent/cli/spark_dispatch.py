@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import msgspec
 from rich.progress import Progress
 
-from agvent.cli.spark_job import add_master, running
+from agvent.cli.spark_job import add_master, running, warn_unanswered
 from agvent.errors import CallerError
 
 if TYPE_CHECKING:
@@ -107,28 +107,41 @@ def follow(query: StreamingQuery, progress: Progress, stopped: threading.Event) 
     """Tells of each batch until the query ends. On Ctrl-C it is stopped first, and what is to be done said."""
     from agvent.spark.stream_report import fault_of
 
-    last = -1
+    done = Told(query, progress)
     while query.isActive and not stopped.wait(POLL_S):
-        last = _tell(query, progress, last)
+        done.tell()
     if stopped.is_set():
         query.stop()
-        _tell(query, progress, last)
+    fault = None if stopped.is_set() else fault_of(query)
+    done.tell()
+    warn_unanswered(progress, done.unanswered, done.example)
+    if stopped.is_set():
         print("stopped; the same command goes on from here", file=sys.stderr)
-        return
-    fault = fault_of(query)
-    if _tell(query, progress, last) < 0 and fault is None:
-        print("no new events", file=sys.stderr)
-    if fault is not None:
+    elif fault is not None:
         raise fault
+    elif done.last < 0:
+        print("no new events", file=sys.stderr)
 
 
-def _tell(query: StreamingQuery, progress: Progress, last: int) -> int:
-    from agvent.spark.stream_report import reports
+class Told:
+    """The batches of a query that were told of: the number of the last one, and the questions they left out."""
 
-    for report in reports(query, after=last):
-        _print(report, progress)
-        last = report.batch
-    return last
+    def __init__(self, query: StreamingQuery, progress: Progress) -> None:
+        self.query = query
+        self.progress = progress
+        self.last = -1
+        self.unanswered = 0
+        self.example: str | None = None
+
+    def tell(self) -> None:
+        """Prints the batches that have ended since the last time."""
+        from agvent.spark.stream_report import reports
+
+        for report in reports(self.query, after=self.last):
+            _print(report, self.progress)
+            self.last = report.batch
+            self.unanswered += report.unanswered
+            self.example = self.example or report.example
 
 
 def _print(report: BatchReport, progress: Progress) -> None:

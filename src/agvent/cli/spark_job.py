@@ -130,3 +130,9 @@ def warn(progress: Progress, text: str) -> None:
         print(f"warning: {text}", file=sys.stderr)
     else:
         progress.console.print(f"warning: {text}", highlight=False, markup=False, soft_wrap=True)
+
+
+def warn_unanswered(progress: Progress, count: int, example: str | None) -> None:
+    """Says how many questions were not answered, if any was."""
+    if count:
+        warn(progress, f"{count:,} questions not answered, which count as no match; for example {example}")

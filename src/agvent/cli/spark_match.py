@@ -11,7 +11,7 @@ import msgspec
 from rich.progress import Progress
 
 from agvent.cli.languages import add_language
-from agvent.cli.spark_job import add_master, running, warn
+from agvent.cli.spark_job import add_master, running, warn, warn_unanswered
 from agvent.errors import CallerError
 
 if TYPE_CHECKING:
@@ -79,8 +79,9 @@ def run(args: argparse.Namespace) -> int:
     started = time.perf_counter()
     with running(args, app="agvent spark match") as (spark, progress):
         pairs, count = _pairs(spark, roster, args)
-        if not count:
-            warn(progress, f"{args.events} has no events")
+        doubt = _strange(args, roster) if count else f"{args.events} has no events"
+        if doubt:
+            warn(progress, doubt)
         written = write_matches(pairs, args.out)
         _complain(progress, written)
     _summary(args.out, count, len(roster.index), written, time.perf_counter() - started)
@@ -95,6 +96,16 @@ def check_events(args: argparse.Namespace) -> None:
     files = listed(args.events)
     if args.event is not None and (is_log(args.events) or not is_parquet(files[0])):
         raise CallerError("--event names a column of Parquet; the events of JSON Lines are their lines")
+
+
+def _strange(args: argparse.Namespace, roster: Roster) -> str | None:
+    """What may not be meant about the events, by their columns."""
+    from agvent.spark.event_source import unread
+    from agvent.spark.files import columns_of, is_parquet, listed
+    from agvent.spark.subscription_source import is_log
+
+    first = listed(args.events)[0]
+    return unread(columns_of(first), roster) if not is_log(args.events) and is_parquet(first) else None
 
 
 def _pairs(spark: SparkSession, roster: Roster, args: argparse.Namespace) -> tuple[DataFrame, int]:
@@ -122,11 +133,9 @@ def _pairs(spark: SparkSession, roster: Roster, args: argparse.Namespace) -> tup
 
 
 def _complain(progress: Progress, written: Written) -> None:
-    example = f"; for example {written.example}" if written.example else ""
     if written.rejected:
-        warn(progress, f"{written.rejected:,} lines skipped{example}")
-    if written.unanswered:
-        warn(progress, f"{written.unanswered:,} questions not answered, which count as no match{example}")
+        warn(progress, f"{written.rejected:,} lines skipped; for example {written.example}")
+    warn_unanswered(progress, written.unanswered, written.example)
 
 
 def _summary(out: str, events: int, subscriptions: int, written: Written, seconds: float) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from rich.progress import Progress
 
 import agvent
 from agvent.cli.languages import add_language
@@ -28,7 +30,7 @@ SUMMARY = "find what one new subscription would have received since a time"
 
 DESCRIPTION = """\
 Find every event of the past that one new subscription would have received, and
-write them as Parquet, the events of each publisher in their order.
+write them as Parquet or JSON Lines, the events of each publisher in their order.
 
 SOURCE is an event log, or a file or folder of Parquet whose columns are attributes
 ($type, $topic, $channel, $time and $xml are the headers, as everywhere).
@@ -44,13 +46,16 @@ verified event by event, so that the result is exactly what `agvent match` says.
 EPILOG = """\
 TIME is written as 2026-03-01 or 2026-03-01T12:00:00Z; without a zone it is UTC.
 FILTER may be '' if a type, topic, pattern or channel is given.
-DIR must be new. It is there when all of it is written, and not before.
+DIR must be new. It is there when all of it is written, and not before. With --format
+jsonl the events go to standard output, as `agvent match` reads them.
 
 examples:
   agvent spark replay day "price > 100 AND symbol = 'IBM'" --type Quote \\
     --since 2026-03-01 --out ibm
   agvent spark replay day '' --pattern 'Sports/#' --since 2026-03-01T12:00:00Z \\
     --until 2026-03-02 --out sports
+  agvent spark replay day "price > 100" --since 2026-03-01 --format jsonl |
+    agvent match subscriptions.jsonl -
   agvent spark replay ticks/ "price * volume > 1e6" --time at --since 2026-03-01 --explain
 
 exit codes: 0 done, 2 a bad argument or filter, 3 a file cannot be read, or Spark
@@ -64,6 +69,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", required=True, type=_time, metavar="TIME", help="the first moment that counts")
     parser.add_argument("--until", type=_time, metavar="TIME", help="the first moment that does not; none unless given")
     parser.add_argument("--out", metavar="DIR", help="folder to write, which must be new")
+    parser.add_argument(
+        "--format",
+        choices=("parquet", "jsonl"),
+        default="parquet",
+        help="files of Parquet in DIR (the default), or a line of JSON for each event",
+    )
     add_language(parser, whose="FILTER")
     parser.add_argument("--type", metavar="NAME", help="only events of this type and its subtypes")
     address = parser.add_mutually_exclusive_group()
@@ -114,8 +125,12 @@ def check(args: argparse.Namespace) -> None:
 
     if args.until is not None and args.until <= args.since:
         raise CallerError("--until is not after --since, so that no event is between them")
-    if args.out is None and not args.explain:
-        raise CallerError("--out is missing", hint="name a folder for the events, or ask how with --explain")
+    if args.format == "jsonl" and args.out is not None:
+        raise CallerError("--out is a folder of Parquet, and --format jsonl goes to standard output")
+    if args.out is None and args.format == "parquet" and not args.explain:
+        raise CallerError(
+            "--out is missing", hint="name a folder for the events, or ask for --format jsonl or how with --explain"
+        )
     if args.out is not None:
         check_free(args.out)
     first = listed(args.source)[0]
@@ -134,7 +149,9 @@ def is_log(source: str) -> bool:
 
 def _run_log(args: argparse.Namespace, subscription: agvent.Subscription, window: Window) -> int:
     from agvent.spark.deliver import deliver
+    from agvent.spark.event_lines import log_lines
     from agvent.spark.replay_log import replay_log
+    from agvent.store.log import LogReader
 
     started = time.perf_counter()
     with running(args, app="agvent spark replay") as (spark, progress):
@@ -146,6 +163,8 @@ def _run_log(args: argparse.Namespace, subscription: agvent.Subscription, window
         if args.explain:
             print(_explained_log(args.source, found, window))
             return 0
+        if args.format == "jsonl":
+            return _print_lines(progress, log_lines(LogReader(args.source), found.parts))
         counts = deliver([(part.folder, part.frame) for part in found.parts], args.out)
     _summary(args.out, counts, time.perf_counter() - started)
     return 0
@@ -170,13 +189,16 @@ def _explained_log(source: str, found: LogReplay, window: Window) -> str:
 
 def _run_files(args: argparse.Namespace, subscription: agvent.Subscription, window: Window) -> int:
     from agvent.spark.deliver import deliver
+    from agvent.spark.event_lines import FrameLines, lines
 
     started = time.perf_counter()
-    with running(args, app="agvent spark replay") as (spark, _):
+    with running(args, app="agvent spark replay") as (spark, progress):
         found = _replayed(spark, args, subscription, window)
         if args.explain:
             print(_explained_files(args.source, found, window))
             return 0
+        if args.format == "jsonl":
+            return _print_lines(progress, lines(found.frame, FrameLines(found.frame.columns)))
         counts = deliver([("", found.frame)], args.out)
     _summary(args.out, counts, time.perf_counter() - started)
     return 0
@@ -216,6 +238,15 @@ def _text(condition: Any) -> str:
         return agvent.format_filter(condition)
     except TranslationError:
         return "a part that SQL has no words for"
+
+
+def _print_lines(progress: Progress, lines: Iterator[str]) -> int:
+    """The lines are the whole answer. A bar on the same terminal would tear them."""
+    if sys.stdout.isatty():
+        progress.stop()
+    for line in lines:
+        print(line)
+    return 0
 
 
 def _summary(out: str, counts: dict[str, int], seconds: float) -> None:

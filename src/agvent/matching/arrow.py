@@ -67,9 +67,14 @@ def encode_arrow(batch: pa.RecordBatch, slots: Slots, strings: Strings) -> Batch
     read_documents(batch, rows.document)
 
     def event(row: int) -> Event:
-        return event_of({name: value_of(batch.column(name)[row], (name,)) for name in batch.schema.names})
+        return event_at(batch, row)
 
     return Batch(*writer.columns, rows.data(data), rows.elements(elements), np.ones(batch.num_rows, np.uint8), event)
+
+
+def event_at(batch: pa.RecordBatch, row: int) -> Event:
+    """The event that a row is."""
+    return event_of({name: value_of(batch.column(name)[row], (name,)) for name in batch.schema.names})
 
 
 class _ArrayWriter:

@@ -17,7 +17,7 @@ from pyspark.sql import functions as sf
 
 from agvent.spark.audit import LATE_AFTER, Audit, audit
 from agvent.spark.interests import exposure, interest_groups
-from agvent.spark.log_frames import EVENT_KEY, check_segments, due_frame, events_frame, table_frame
+from agvent.spark.log_frames import EVENT_KEY, arrow_frame, check_segments, due_frame, events_frame, table_frame
 from agvent.spark.moves import losses_in_moves
 from agvent.store.log import LogReader
 
@@ -177,7 +177,7 @@ class Analysis:
 
     @cached_property
     def _exposed(self) -> DataFrame:
-        return self.spark.createDataFrame(self._exposure)
+        return arrow_frame(self.spark, self._exposure)
 
     @property
     def _exposed_rows(self) -> int:

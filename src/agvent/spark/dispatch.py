@@ -13,9 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agvent.errors import CallerError
+from agvent.spark.complaints import unanswered
 from agvent.spark.faults import faults
+from agvent.spark.matcher import COMPLAINT
 from agvent.spark.register import register
 from agvent.spark.session import is_connect
+from agvent.spark.stream_report import OBSERVED
 from agvent.store.log import check_log
 from agvent.store.tables import TABLES
 
@@ -51,7 +54,8 @@ def dispatch(
     the batch's number. `once` ends when all events there are now are done; else a batch begins `every` so many seconds,
     if there are new events. `events_max` bounds a batch. `contents` has the events themselves beside what is due, for
     every sink but the deliveries unless it says otherwise. `checkpoint` is where the stream keeps how far it is; two
-    sinks need two. Without it, it lies in the log.
+    sinks need two. Without it, it lies in the log. `skip_unanswered` counts an XPath that could cost more than its
+    bound as no match, and in the batch's report, instead of ending the query with an error.
     """
     if not is_connect(spark):
         check_log(Path(log))
@@ -60,17 +64,27 @@ def dispatch(
     options = {
         "table": "due",
         "contents": str(with_events).lower(),
-        "unanswered": "skip" if skip_unanswered else "stop",
+        "complaints": str(skip_unanswered).lower(),
         "failOnDataLoss": str(not skip_dropped).lower(),
         **({} if events_max is None else {"maxEventsPerTrigger": str(events_max)}),
     }
     trigger = {"availableNow": True} if once else {"processingTime": f"{every} seconds"}
     with faults():
         due = spark.readStream.format("agvent").options(**options).load(str(log))
+        if skip_unanswered:
+            due = _answered(due)
         if sink == DELIVERIES:
             due = due.select(*(name for name in due.columns if name in TABLES[DELIVERIES].schema.names))
         writer = due.writeStream.option("checkpointLocation", checkpoint or default_checkpoint(log, sink))
         return _started(writer.trigger(**trigger), log, sink)
+
+
+def _answered(due: DataFrame) -> DataFrame:
+    """Without the questions that were not answered; Spark counts them as they pass."""
+    from pyspark.sql import functions as F  # noqa: N812 - Spark's own short name for them
+
+    event = F.concat_ws(":", "publisher", "sequence")
+    return due.observe(OBSERVED, *unanswered(event)).where(F.col(COMPLAINT).isNull()).drop(COMPLAINT)
 
 
 def default_checkpoint(log: str | Path, sink: Sink) -> str:

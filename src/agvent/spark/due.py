@@ -1,25 +1,25 @@
 """What is due: a row for each event and each version of a subscription that should receive it.
 
 A version should receive an event if it was in force at the epoch at which the event's entry broker accepted it, and
-matches. Matching and that test are those of log_match.py; here are only which columns come out.
+matches. Matching and that test are those of log_match.py, and so are the answers of behaviours; here are only which
+columns come out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from agvent.errors import EventError
-from agvent.spark.event_slices import NUMBER, EventSlice, rows_of
+from agvent.spark.event_slices import NUMBER, EventSlice
 from agvent.spark.log_match import match_table
-from agvent.spark.log_roster import roster_at
 from agvent.spark.matcher import COMPLAINT, OUTPUT_ROWS_MAX, pieces
+from agvent.spark.recorded_answers import RecordedAnswers, by_answers
 from agvent.spark.roster import Roster
-from agvent.store.event_columns import event_schema, records_of
+from agvent.store.event_columns import records_of
 from agvent.store.tables import TABLES
 from agvent.store.values import encode_values
 
@@ -48,34 +48,48 @@ ROW: Final = "agvent_row"
 
 
 def due_in(
-    log: Path, part: EventSlice, catalogue: int, *, contents: bool = False, skip: bool = False
+    events: pa.Table,
+    part: EventSlice,
+    roster: Roster,
+    answers: RecordedAnswers,
+    *,
+    contents: bool = False,
+    complaints: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """What is due of a slice of events, by a version of the catalogue.
+    """What is due of some rows of a slice, by the versions of a roster and what behaviours answered.
 
-    `skip` leaves out a question that could cost more than its bound, which otherwise is an error.
+    A question that could cost more than its bound is an error, or with `complaints` a row that says so.
     """
-    roster = roster_at(log, catalogue)
-    for group in rows_of(log, part, event_schema(part.type)):
-        for start in range(0, group.num_rows, roster.index.batch_rows):
-            table = group.slice(start, roster.index.batch_rows)
-            for found in _due(roster, table, part, contents=contents, skip=skip):
-                yield from pieces(found, OUTPUT_ROWS_MAX)
+    for start in range(0, events.num_rows, roster.index.batch_rows):
+        table = events.slice(start, roster.index.batch_rows)
+        for found in _matched(roster, table, part, answers):
+            due = _due(found, table, part, contents=contents)
+            if complaints:
+                due = due.append_column(COMPLAINT, found[COMPLAINT])
+            else:
+                _check_answered(found)
+            yield from pieces(due, OUTPUT_ROWS_MAX)
 
 
-def _due(roster: Roster, table: pa.Table, part: EventSlice, *, contents: bool, skip: bool) -> Iterator[pa.RecordBatch]:
+def _matched(roster: Roster, table: pa.Table, part: EventSlice, answers: RecordedAnswers) -> Iterator[pa.RecordBatch]:
+    """The matches of some events, each with the event's row in the table."""
     numbered = table.append_column(ROW, pa.array(np.arange(table.num_rows)))
-    for found in match_table(roster, numbered, part.type, part.name, kept=(*EVENT_KEPT, ROW)):
-        complaint = found[COMPLAINT]
-        if complaint.null_count < len(complaint):
-            if not skip:
-                _refuse(found.filter(complaint.is_valid()))
-            found = found.filter(complaint.is_null())
-        columns = [found[NUMBER if field.name == "position" else field.name] for field in DUE]
-        due = pa.record_batch(columns, schema=DUE)
-        yield _with_contents(due, found[ROW], table, part) if contents else due
+    for lot, behaviours in by_answers(numbered, answers):
+        kept = (*EVENT_KEPT, ROW)
+        yield from match_table(roster, lot, part.type, part.name, kept=kept, behaviours=behaviours)
 
 
-def _refuse(complaints: pa.RecordBatch) -> None:
+def _due(found: pa.RecordBatch, table: pa.Table, part: EventSlice, *, contents: bool) -> pa.RecordBatch:
+    columns = [found[NUMBER if field.name == "position" else field.name] for field in DUE]
+    due = pa.record_batch(columns, schema=DUE)
+    return _with_contents(due, found[ROW], table, part) if contents else due
+
+
+def _check_answered(found: pa.RecordBatch) -> None:
+    """Nothing stands in silently for an answer."""
+    complaints = found.filter(found[COMPLAINT].is_valid())
+    if not complaints.num_rows:
+        return
     row = complaints.slice(0, 1).to_pylist()[0]
     raise EventError(
         f"event {row['publisher']}:{row['sequence']}: subscription {row['subscription']} version {row['version']} not "

@@ -18,8 +18,10 @@ import pyarrow.parquet as pq
 from agvent.errors import LogError, LogFileError
 from agvent.spark.event_source import ROWS_PER_TASK
 from agvent.spark.offsets import Offset, event_count
+from agvent.spark.row_tests import Tests, condition, groups_that_may_pass, may_have
 from agvent.store.heads import Head, Segment
 from agvent.store.log import LogReader, type_and_schema
+from agvent.store.tables import TABLES
 from agvent.types import AgventType
 
 NUMBER = "agvent_number"
@@ -28,6 +30,9 @@ NUMBER = "agvent_number"
 
 ROWS_PER_TASK_MIN = 1 << 14
 """Rows below which a task costs more to start than to run."""
+
+FOLDERS = ("type", "schema")
+"""The columns that the path of a segment says, of all of its rows."""
 
 TASKS_WANTED = 16
 """Tasks that a batch is cut into, if it has rows enough for so many."""
@@ -71,16 +76,19 @@ def spans_between(start: Offset, end: Offset) -> dict[str, Span]:
     return found
 
 
-def slices_between(log: LogReader, start: Offset, end: Offset, *, whole: bool = True) -> list[EventSlice]:
-    """The slices from one offset up to another. With `whole`, events that retention has taken are missed."""
+def slices_between(
+    log: LogReader, start: Offset, end: Offset, *, whole: bool = True, tests: Tests = ()
+) -> list[EventSlice]:
+    """The slices from one offset up to another that can have rows that pass the tests. With `whole`, events that
+    retention has taken are missed."""
     spans = spans_between(start, end)
     if whole:
         _check_kept(log, spans)
     found = []
     for segment in log.segments("events"):
         wanted = _wanted(segment, spans)
-        if wanted:
-            name, schema = type_and_schema(segment.path)
+        name, schema = type_and_schema(segment.path)
+        if wanted and may_have(segment, tests, TABLES["events"], {"type": name, "schema": schema}):
             parts = -(-segment.rows // ROWS_PER_TASK)
             type_ = log.type_of(name, schema)
             rows = segment.rows // parts
@@ -122,16 +130,19 @@ def _check_kept(log: LogReader, spans: Mapping[str, Span]) -> None:
             )
 
 
-def rows_of(log: Path, part: EventSlice, schema: pa.Schema) -> Iterator[pa.Table]:
-    """The wanted rows of a slice, a row group at a time, with these columns and their numbers."""
+def rows_of(log: Path, part: EventSlice, schema: pa.Schema, tests: Tests = ()) -> Iterator[pa.Table]:
+    """The wanted rows of a slice that pass the tests, a row group at a time, with these columns and their numbers."""
     path = log / part.path
+    asked = condition([test for test in tests if test.column not in FOLDERS], schema.names)
     try:
         with pq.ParquetFile(path) as file:
             count = file.metadata.num_row_groups
-            for group in range(count * part.part // part.parts, count * (part.part + 1) // part.parts):
+            groups = range(count * part.part // part.parts, count * (part.part + 1) // part.parts)
+            for group in groups if asked is None else groups_that_may_pass(path, groups, asked):
                 if _overlaps(file.metadata.row_group(group), part.spans):
                     table = file.read_row_group(group, schema.names).select(schema.names).cast(schema)
-                    yield _chosen(table, part)
+                    chosen = _chosen(table, part)
+                    yield chosen if asked is None else chosen.filter(asked)
     except (OSError, pa.ArrowException) as error:
         raise LogFileError(f"cannot read the segment {path}: {error}", hint=f"agvent log verify {log}") from None
 

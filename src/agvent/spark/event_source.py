@@ -116,13 +116,7 @@ def arranged(names: Sequence[str], roster: Roster, *, event: str, keep: Sequence
     for name in needed:
         if name not in names:
             raise CallerError(f"the events have no column {name!r}, only {shown(names)}", hint=_hint(name, event))
-    read = roster.index.names()
-    attributes = {name for name in names if name in read}
-    if read and not attributes:
-        raise CallerError(
-            f"no filter reads a column of the events: filters read {shown(read)}, the events have {shown(names)}",
-            hint="is this the right table, and are its columns named as the filters name them?",
-        )
+    attributes = {name for name in names if name in roster.index.names()}
     chosen = [at for at, name in enumerate(names) if name in {*needed, *attributes}]
     found = [names[at] for at in chosen]
     if len({*found}) < len(found):
@@ -134,6 +128,15 @@ def arranged(names: Sequence[str], roster: Roster, *, event: str, keep: Sequence
         attributes=[at for at, name in enumerate(found) if name in attributes],
     )
     return chosen, layout
+
+
+def unread(names: Sequence[str], roster: Roster) -> str | None:
+    """What is strange about events of which no filter reads a column, None if one does: each is like an empty event,
+    and either all match a subscription or none. That can be meant."""
+    read = roster.index.names()
+    if not read or read & {*names}:
+        return None
+    return f"no filter reads a column of the events: filters read {shown(read)}, the events have {shown(names)}"
 
 
 def _hint(name: str, event: str) -> str | None:

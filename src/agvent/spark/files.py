@@ -97,6 +97,13 @@ def parquet_slices(paths: Sequence[str], *, rows: int) -> tuple[list[Slice], pa.
     return slices, schema
 
 
+def columns_of(path: str) -> list[str]:
+    """The names of a Parquet file's columns."""
+    with opened(path) as file:
+        names: list[str] = _parquet(file, path)[1].names
+    return names
+
+
 def row_count(paths: Sequence[str]) -> int:
     """The rows of Parquet files, as their footers say."""
     total = 0

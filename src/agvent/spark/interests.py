@@ -18,6 +18,7 @@ from pyspark.sql import functions as sf
 from agvent import limits
 from agvent.filters.relations import covers
 from agvent.filters.tree import Attribute, Condition, IsA, Literal, XPath, walk
+from agvent.spark.log_frames import arrow_frame
 from agvent.store.catalogue import subscription_in
 from agvent.store.log import LogReader
 
@@ -77,7 +78,7 @@ def interest_groups(spark: SparkSession, reader: LogReader, subscriptions: DataF
     those of the busiest member are the same events again.
     """
     table = pa.Table.from_pylist(list(alike(reader)), GROUPED)
-    rows = spark.createDataFrame(table).join(subscriptions, ["subscription", "version"])
+    rows = arrow_frame(spark, table).join(subscriptions, ["subscription", "version"])
     brokers = max(1, len({*reader.in_force()["entry_broker"].to_pylist()}))
     grouped = rows.groupBy("group", "home_broker").agg(
         sf.count("*").alias("members"),

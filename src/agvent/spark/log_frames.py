@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sf
@@ -43,6 +44,11 @@ def table_frame(spark: SparkSession, reader: LogReader, table: str) -> DataFrame
     """A table other than events."""
     schema = from_arrow_schema(TABLES[table].schema)
     return _frame(spark, schema, reader.path, reader.segments(table))
+
+
+def arrow_frame(spark: SparkSession, table: Any) -> DataFrame:
+    """An Arrow table as a DataFrame. A Connect session has to be told the columns of one without rows."""
+    return spark.createDataFrame(table, from_arrow_schema(table.schema))
 
 
 def events_frame(spark: SparkSession, reader: LogReader) -> DataFrame:

@@ -62,8 +62,7 @@ def match_log(
     events = pa.schema([TABLES["events"].schema.field(name) for name in EVENT_COLUMNS])
     fields = [*from_arrow_schema(events).fields, *from_arrow_schema(roster.names.schema).fields]
     parts = parts_of(log)
-    answers = RecordedAnswers(log) if log.segments("behaviours") else None
-    matcher = LogMatcher(parts, ship(spark, roster, shared=shared), answers)
+    matcher = LogMatcher(parts, ship(spark, roster, shared=shared), RecordedAnswers(log))
     return tasks(spark, len(parts)).mapInArrow(matcher, StructType([*fields, StructField(COMPLAINT, StringType())]))
 
 
@@ -89,7 +88,7 @@ def parts_of(log: LogReader) -> list[Part]:
 class LogMatcher:
     """Matches the rows of a task's parts."""
 
-    def __init__(self, parts: Sequence[Part], shipment: Shipment, answers: RecordedAnswers | None) -> None:
+    def __init__(self, parts: Sequence[Part], shipment: Shipment, answers: RecordedAnswers) -> None:
         self.parts = parts
         self.shipment = shipment
         self.answers = answers

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 import pyarrow as pa
@@ -17,8 +17,12 @@ from agvent.errors import LogError
 from agvent.spark import offsets
 from agvent.spark.copies import Seen
 from agvent.spark.due import CONTENTS, DUE, due_in
-from agvent.spark.event_slices import EventSlice, for_tasks, rows_of, slices_between
+from agvent.spark.event_slices import FOLDERS, EventSlice, for_tasks, rows_of, slices_between
+from agvent.spark.log_roster import roster_at
+from agvent.spark.matcher import COMPLAINT
 from agvent.spark.offsets import Offset
+from agvent.spark.recorded_answers import RecordedAnswers
+from agvent.spark.row_tests import Tests, condition, may_have
 from agvent.store.event_columns import event_schema
 from agvent.store.heads import Segment, read_head
 from agvent.store.log import LogReader, type_and_schema
@@ -44,11 +48,14 @@ class LogTable(Protocol):
     def advanced(self, start: Offset, end: Offset, rows_max: int | None) -> Offset:
         """From `start` towards `end`, by not many more rows than `rows_max`."""
 
-    def pieces(self, start: Offset, end: Offset) -> list[Piece]:
-        """The rows between two offsets, cut for tasks."""
+    def tested(self) -> pa.Schema:
+        """The columns of which it takes tests."""
 
-    def read(self, piece: Piece, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """The rows of a piece."""
+    def pieces(self, start: Offset, end: Offset, tests: Tests = ()) -> list[Piece]:
+        """The rows between two offsets, cut for tasks; what can have none that pass the tests is left out."""
+
+    def read(self, piece: Piece, columns: Sequence[str], tests: Tests = ()) -> Iterator[pa.RecordBatch]:
+        """The rows of a piece that pass the tests."""
 
 
 def table_of(log: Path, options: Mapping[str, str]) -> LogTable:
@@ -58,8 +65,8 @@ def table_of(log: Path, options: Mapping[str, str]) -> LogTable:
     if name == "events":
         return EventTable(log, given.get("type"), given.get("schema"), whole=whole)
     if name == "due":
-        skip = given.get("unanswered", "stop") == "skip"
-        return DueTable(log, contents=given.get("contents", "false").lower() == "true", skip=skip, whole=whole)
+        contents, complaints = (given.get(flag, "false").lower() == "true" for flag in ("contents", "complaints"))
+        return DueTable(log, contents=contents, complaints=complaints, whole=whole)
     form_of(name)
     return PlainTable(log, name, whole=whole)
 
@@ -106,15 +113,18 @@ class EventTable(_Events):
     def _is_wanted(self, name: str | None, version: str) -> bool:
         return self.type_name in (None, name) and self.version in (None, version)
 
-    def pieces(self, start: Offset, end: Offset) -> list[list[EventSlice]]:
-        found = slices_between(LogReader(self.log), start, end, whole=self.whole)
+    def tested(self) -> pa.Schema:
+        return self.schema()
+
+    def pieces(self, start: Offset, end: Offset, tests: Tests = ()) -> list[list[EventSlice]]:
+        found = slices_between(LogReader(self.log), start, end, whole=self.whole, tests=tests)
         return for_tasks([one for one in found if self._is_wanted(*type_and_schema(one.path))])
 
-    def read(self, piece: list[EventSlice], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read(self, piece: list[EventSlice], columns: Sequence[str], tests: Tests = ()) -> Iterator[pa.RecordBatch]:
         needed = {*columns, "entry_broker", "position"}
         for part in piece:
             there = pa.schema([field for field in event_schema(part.type) if field.name in needed])
-            for table in rows_of(self.log, part, there):
+            for table in rows_of(self.log, part, there, tests):
                 yield from (_named(batch, part) for batch in table.to_batches())
 
 
@@ -125,33 +135,54 @@ def _named(batch: pa.RecordBatch, part: EventSlice) -> pa.RecordBatch:
     return batch
 
 
+class DuePiece(NamedTuple):
+    """Slices of events, the catalogue version that they are matched by, and the answers that their behaviours gave."""
+
+    slices: list[EventSlice]
+    catalogue: int
+    answers: RecordedAnswers
+
+
 class DueTable(_Events):
     """What is due; see due.py. Of an event that is in the log twice, one is due; see copies.py."""
 
-    def __init__(self, log: Path, *, contents: bool, skip: bool, whole: bool) -> None:
+    def __init__(self, log: Path, *, contents: bool, complaints: bool, whole: bool) -> None:
         super().__init__(log, whole=whole)
         self.contents = contents
-        self.skip = skip
+        self.complaints = complaints
         self.seen = Seen()
 
     def schema(self) -> pa.Schema:
-        return pa.schema([*DUE, *CONTENTS]) if self.contents else DUE
+        said = [pa.field(COMPLAINT, pa.string())] if self.complaints else []
+        return pa.schema([*DUE, *(CONTENTS if self.contents else ()), *said])
 
-    def pieces(self, start: Offset, end: Offset) -> list[tuple[list[EventSlice], int]]:
+    def tested(self) -> pa.Schema:
+        """Those of the event, which are tested before it is matched; `position` is another than the event's there."""
+        there = {*TABLES["events"].schema.names, *FOLDERS} - {"position"}
+        return pa.schema([field for field in self.schema() if field.name in there])
+
+    def pieces(self, start: Offset, end: Offset, tests: Tests = ()) -> list[DuePiece]:
         log = LogReader(self.log)
-        found = slices_between(log, start, end, whole=self.whole)
+        found = slices_between(log, start, end, whole=self.whole, tests=tests)
         copies = self.seen.copies(log, start, end)
         wanted = [msgspec.structs.replace(one, left_out=copies) for one in found]
-        return [(group, end["sub"]) for group in for_tasks(wanted)]
+        segments = {one.path: one for one in log.segments("events")}
+        known = RecordedAnswers(log)
+        groups = for_tasks(wanted)
+        return [DuePiece(group, end["sub"], known.near(segments[one.path] for one in group)) for group in groups]
 
     def read(
         self,
-        piece: tuple[list[EventSlice], int],
+        piece: DuePiece,
         columns: Sequence[str],  # noqa: ARG002 - all of them come out of one match
+        tests: Tests = (),
     ) -> Iterator[pa.RecordBatch]:
-        slices, catalogue = piece
-        for part in slices:
-            yield from due_in(self.log, part, catalogue, contents=self.contents, skip=self.skip)
+        roster = roster_at(self.log, piece.catalogue)
+        for part in piece.slices:
+            for events in rows_of(self.log, part, event_schema(part.type), tests):
+                yield from due_in(
+                    events, part, roster, piece.answers, contents=self.contents, complaints=self.complaints
+                )
 
 
 class PlainTable:
@@ -163,6 +194,9 @@ class PlainTable:
         self.whole = whole
 
     def schema(self) -> pa.Schema:
+        return self.form.schema
+
+    def tested(self) -> pa.Schema:
         return self.form.schema
 
     def beginning(self) -> Offset:
@@ -180,14 +214,14 @@ class PlainTable:
             rows, number = rows + segment.rows, segment.since
         return end if rows else start
 
-    def pieces(self, start: Offset, end: Offset) -> list[list[Segment]]:
+    def pieces(self, start: Offset, end: Offset, tests: Tests = ()) -> list[list[Segment]]:
         dropped = read_head(self.log, self.form.stream).dropped
         if self.whole and dropped.upto > start["number"]:
             raise LogError(
                 f"retention has dropped rows of {self.form.stream} from {self.log} that were not read yet",
                 hint="read what is left with the option failOnDataLoss=false",
             )
-        return for_tasks(self._segments(start, end))
+        return for_tasks([one for one in self._segments(start, end) if may_have(one, tests, self.form, {})])
 
     def _segments(self, start: Offset, end: Offset) -> list[Segment]:
         found = read_head(self.log, self.form.stream).segments
@@ -195,7 +229,9 @@ class PlainTable:
         wanted = [one for one in there if start["number"] < one.since <= end["number"]]
         return sorted(wanted, key=lambda one: one.since)
 
-    def read(self, piece: list[Segment], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    def read(self, piece: list[Segment], columns: Sequence[str], tests: Tests = ()) -> Iterator[pa.RecordBatch]:
         names = [name for name in columns if name in self.form.schema.names]
+        asked = condition(tests, names)
         for segment in piece:
-            yield from read_segment(self.log, segment, names).to_batches()
+            table = read_segment(self.log, segment, names)
+            yield from (table if asked is None else table.filter(asked)).to_batches()

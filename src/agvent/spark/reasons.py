@@ -11,7 +11,7 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sf
 
-from agvent.spark.log_frames import EVENT_KEY, table_frame
+from agvent.spark.log_frames import EVENT_KEY, arrow_frame, table_frame
 from agvent.store.log import LogReader
 
 COLUMNS: Final = (
@@ -47,7 +47,7 @@ def _with_version(defects: DataFrame, spark: SparkSession, reader: LogReader) ->
     names = ["subscription", "version"]
     versions = table_frame(spark, reader, "subscriptions").select(*names, "filter").dropDuplicates(names)
     spans = sf.collect_list(sf.struct("from_epoch", "to_epoch")).alias("spans")
-    intervals = spark.createDataFrame(reader.in_force()).groupBy("entry_broker", *names).agg(spans)
+    intervals = arrow_frame(spark, reader.in_force()).groupBy("entry_broker", *names).agg(spans)
     rows = defects.join(versions, names, "left").join(intervals, ["entry_broker", *names], "left")
     held = sf.exists("spans", lambda span: _within(span, sf.col("epoch")))
     return rows.withColumn("in_force", sf.coalesce(held, sf.lit(False)))

@@ -6,7 +6,8 @@ call without a row, or with a fault, is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from agvent.event import Value
 from agvent.filters.evaluate import Behaviours, value
 from agvent.filters.languages import parse
 from agvent.filters.tree import Call, walk
+from agvent.store.heads import Segment
 from agvent.store.log import LogReader
 from agvent.store.values import decode_value
 
@@ -34,15 +36,24 @@ class RecordedAnswers:
 
     def __init__(self, reader: LogReader) -> None:
         self.files = [
-            (
-                str(reader.path.absolute() / one.path),
-                {broker: facts["sequence"] for broker, facts in one.ranges.items()},
-            )
-            for one in reader.segments("behaviours")
+            (str(reader.path.absolute() / one.path), _sequences(one)) for one in reader.segments("behaviours")
         ]
+
+    def near(self, events: Iterable[Segment]) -> RecordedAnswers:
+        """Those that some segments of events can have: what is sent to a task that reads no others."""
+        spans = [
+            {"entry_broker": broker, "sequence_min": low, "sequence_max": high}
+            for one in events
+            for broker, (low, high) in _sequences(one).items()
+        ]
+        found = copy(self)
+        found.files = [file for file in self.files if any(_meets(file[1], span) for span in spans)]
+        return found
 
     def of(self, events: pa.Table) -> dict[int, Behaviours]:
         """The answers that rows of events have, by row; only segments that can have some are read."""
+        if not self.files:
+            return {}
         spans = events.group_by("entry_broker").aggregate([("sequence", "min"), ("sequence", "max")]).to_pylist()
         tables = [_read(path, events) for path, ranges in self.files if any(_meets(ranges, span) for span in spans)]
         if not tables:
@@ -58,15 +69,20 @@ class RecordedAnswers:
         return {row: _behaviours(known) for row, known in answers.items()}
 
 
-def by_answers(table: pa.Table, recorded: RecordedAnswers | None) -> Iterator[Lot]:
+def by_answers(table: pa.Table, recorded: RecordedAnswers) -> Iterator[Lot]:
     """The rows without recorded answers in one lot, each of the others in its own: an answer is that of one event."""
-    answers = recorded.of(table) if recorded is not None else {}
+    answers = recorded.of(table)
     if not answers:
         yield table, None
         return
     yield table.take(pa.array(np.setdiff1d(np.arange(table.num_rows), list(answers)))), None
     for row, behaviours in answers.items():
         yield table.slice(row, 1), behaviours
+
+
+def _sequences(segment: Segment) -> dict[str, list[int]]:
+    """The least and greatest sequence of each entry broker's rows."""
+    return {broker: facts["sequence"] for broker, facts in segment.ranges.items()}
 
 
 def _meets(ranges: dict[str, list[int]], span: dict[str, Any]) -> bool:

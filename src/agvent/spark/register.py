@@ -13,6 +13,7 @@ def register(spark: SparkSession) -> None:
     from agvent.spark.deliveries_sink import DeliveriesSink
     from agvent.spark.source import AgventSource
 
+    spark.conf.set("spark.sql.python.filterPushdown.enabled", "true")  # without it, a source that can is refused
     spark.dataSource.register(AgventSource)
     spark.dataSource.register(DeliveriesSink)
     spark.createDataFrame([], "none INT")  # makes this session the active one: a stream's sink is looked up there

@@ -20,7 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from agvent.event import time_of
 from agvent.filters.subscription import Subscription
-from agvent.filters.tree import And, Attribute, Condition, Literal, XPath, walk
+from agvent.filters.tree import And, Attribute, Condition, Literal
 from agvent.spark.faults import faults
 from agvent.spark.operands import Columns, Compiled, operand_of
 from agvent.spark.pushdown import Case, Pushdown, pushed_down
@@ -96,12 +96,8 @@ def _parts(
         paths = [str(reader.path.absolute() / one.path) for one in segments]
         stored = spark.read.schema(from_arrow_schema(event_schema(type_))).parquet(*paths)
         inside = stored.where(all_of([_within(window), addressed]).column)
-        found = _matching(inside, pushdown, LogVerifier(subscription, type_, name, by_event=_asks(condition)))
+        found = _matching(inside, pushdown, LogVerifier(subscription, type_, name))
         yield Part(name, schema, segments, pushdown, _in_order(found))
-
-
-def _asks(condition: Condition) -> bool:
-    return any(isinstance(node, XPath) for node in walk(condition))
 
 
 def _meets(segment: Segment, window: Window) -> bool:

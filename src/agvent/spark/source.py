@@ -9,17 +9,18 @@ processes: schema and plan on the driver, `read` in the tasks, which take slices
 | `type`, `schema` | events of one type, of one version of it |
 | `maxEventsPerTrigger` | the most a batch of a stream takes |
 | `failOnDataLoss` | `false`: go on where retention has taken events that were not read yet |
-| `contents`, `unanswered` | of `due`: `true` has the event beside each row; `skip` takes unanswered for no match |
+| `contents` | of `due`: `true` has the event beside each row |
+| `complaints` | of `due`: `true` has also rows for questions that were not answered, which otherwise are an error |
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, Filter, InputPartition
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 from pyspark.sql.types import StructType
@@ -28,6 +29,7 @@ from agvent.errors import LogError
 from agvent.spark.faults import hints_told
 from agvent.spark.log_tables import LogTable, Piece, table_of
 from agvent.spark.offsets import Offset
+from agvent.spark.row_tests import Tests, taken
 
 LIMIT = "maxEventsPerTrigger"
 
@@ -83,13 +85,13 @@ class LogPartition(InputPartition):
         super().__init__(piece)
 
 
-def read(table: LogTable, schema: StructType, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+def read(table: LogTable, schema: StructType, partition: InputPartition, tests: Tests = ()) -> Iterator[pa.RecordBatch]:
     """The rows of a piece, with exactly the Arrow types that Spark has for its schema."""
     wanted = to_arrow_schema(schema, timezone="UTC")
     if partition.value is None:  # Spark makes a partition of nothing where a plan has none
         return
     with hints_told():
-        for batch in table.read(partition.value, wanted.names):
+        for batch in table.read(partition.value, wanted.names, tests):
             if batch.num_rows:
                 yield pa.record_batch([_cast(batch, field) for field in wanted], schema=wanted)
 
@@ -112,14 +114,26 @@ class LogBatchReader(DataSourceReader):
     def __init__(self, table: LogTable, schema: StructType) -> None:
         self.table = table
         self.schema = schema
+        self.tests: Tests = ()
+
+    @hints_told()
+    def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
+        """Takes the tests of columns that are as the table has them; a given schema may say another type."""
+        columns = [one for one in self.table.tested() if self._is_own(one)]
+        self.tests, left = taken(filters, pa.schema(columns))
+        return left
+
+    def _is_own(self, column: pa.Field) -> bool:
+        [field] = from_arrow_schema(pa.schema([column])).fields
+        return field.name in self.schema.names and self.schema[field.name].dataType == field.dataType
 
     @hints_told()
     def partitions(self) -> Sequence[InputPartition]:
-        pieces = self.table.pieces(self.table.beginning(), self.table.end())
+        pieces = self.table.pieces(self.table.beginning(), self.table.end(), self.tests)
         return [LogPartition(piece) for piece in pieces]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return read(self.table, self.schema, partition)
+        return read(self.table, self.schema, partition, self.tests)
 
 
 class LogStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):

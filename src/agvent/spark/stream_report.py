@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from agvent.errors import AgventError
+from agvent.spark.complaints import told
 from agvent.spark.faults import translated
 from agvent.spark.offsets import Offset, beginning, event_count
 
@@ -16,26 +17,34 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
 
-class BatchReport(msgspec.Struct, frozen=True):
+OBSERVED: Final = "agvent"
+"""The name under which a query has what complaints.py gathers."""
+
+
+class BatchReport(msgspec.Struct, frozen=True, omit_defaults=True):
     """One batch. `start` and `end` are offsets, `catalogue` the version its events were matched by, `lag` the events
-    that had been logged and were still to be done when it ended."""
+    that had been logged and were still to be done when it ended, `unanswered` the questions that count as no match,
+    and `example` one of them."""
 
     batch: int
     at: str
     events: int
     deliveries: int
+    unanswered: int
     seconds: float
     lag: int
     catalogue: int
     start: Offset
     end: Offset
+    example: str | None = None
 
     def sentence(self) -> str:
         """For people."""
         rate = f"{self.events / self.seconds:,.0f} events/s" if self.seconds else "at once"
         behind = f", {self.lag:,} events behind" if self.lag else ""
+        skipped = f", {self.unanswered:,} questions not answered" if self.unanswered else ""
         return (
-            f"batch {self.batch}: {self.events:,} events, {self.deliveries:,} deliveries, {rate}, "
+            f"batch {self.batch}: {self.events:,} events, {self.deliveries:,} deliveries{skipped}, {rate}, "
             f"catalogue {self.catalogue}{behind}"
         )
 
@@ -48,25 +57,40 @@ def fault_of(query: StreamingQuery) -> AgventError | None:
 
 def reports(query: StreamingQuery, *, after: int) -> Iterator[BatchReport]:
     """The batches with events since the one numbered `after`. Spark keeps the last hundred."""
-    for progress in query.recentProgress:
-        told: dict[str, Any] = json.loads(progress.json)
-        if told["batchId"] > after and told["sources"][0]["endOffset"]:
-            report = _report(told)
+    for one in query.recentProgress:
+        progress: dict[str, Any] = json.loads(one.json)
+        if progress["batchId"] > after and progress["sources"][0]["endOffset"]:
+            report = _report(progress)
             if report.events:  # Spark also reports that it had nothing to do
                 yield report
 
 
-def _report(told: dict[str, Any]) -> BatchReport:
-    [source] = told["sources"]
-    start, end = source["startOffset"] or beginning(), source["endOffset"]
+def _report(progress: dict[str, Any]) -> BatchReport:
+    [source] = progress["sources"]
+    start, end = _offset(source["startOffset"]) or beginning(), _offset(source["endOffset"])
+    seen = progress.get("observedMetrics", {}).get(OBSERVED)
+    skipped, example = _row(seen) if seen else (0, None)
     return BatchReport(
-        batch=told["batchId"],
-        at=told["timestamp"],
+        batch=progress["batchId"],
+        at=progress["timestamp"],
         events=event_count(end) - event_count(start),
-        deliveries=source["numInputRows"],
-        seconds=told["batchDuration"] / 1000,
-        lag=event_count(source["latestOffset"] or end) - event_count(end),
+        deliveries=source["numInputRows"] - skipped,
+        unanswered=skipped,
+        seconds=progress["batchDuration"] / 1000,
+        lag=event_count(_offset(source["latestOffset"]) or end) - event_count(end),
         catalogue=end["sub"],
         start=start,
         end=end,
+        example=told(_row(example)) if example else None,
     )
+
+
+# Spark Connect tells of an offset by its text, and of a row by its values beside their schema.
+
+
+def _offset(told: Any) -> Any:
+    return json.loads(told) if isinstance(told, str) else told
+
+
+def _row(told: dict[str, Any]) -> list[Any]:
+    return [*told["values"]] if told.keys() == {"values", "schema"} else [*told.values()]

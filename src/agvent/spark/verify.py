@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
 
 import pyarrow as pa
 
@@ -17,7 +16,6 @@ from agvent.filters.tree import Attribute, Condition, IsA, XPath, walk
 from agvent.matching.batch import Unanswered
 from agvent.matching.subscriptions import Subscriptions
 from agvent.store.event_batches import match_rows
-from agvent.store.event_columns import records_of
 from agvent.types import AgventType
 
 
@@ -61,26 +59,17 @@ class FrameVerifier:
 class LogVerifier:
     """Rows of one version of a type in an event log; `name` is the type's, None for events without one."""
 
-    def __init__(self, subscription: Subscription, type_: AgventType, name: str | None, *, by_event: bool) -> None:
+    def __init__(self, subscription: Subscription, type_: AgventType, name: str | None) -> None:
         self.subscription = subscription
         self.type = type_
         self.name = name
-        self.by_event = by_event
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for rows in self._matched(pa.Table.from_batches([batch])):
-                yield batch.take(rows)
-
-    def _matched(self, table: Any) -> Iterator[Any]:
-        """XPath can have questions that are not answered; only events put to it one by one say so."""
         index = index_of(self.subscription)
-        if self.by_event:
-            matches = index.match_batch([record.event for record in records_of(table, self.type, self.name)])
-            refuse(matches.unanswered)
-            yield pa.array(matches.events)
-        else:
-            yield from (rows for rows, _ in match_rows(index, table, self.type, self.name))
+        for batch in batches:
+            for found in match_rows(index, pa.Table.from_batches([batch]), self.type, self.name):
+                refuse(found.unanswered)
+                yield batch.take(found.rows)
 
 
 def refuse(unanswered: Sequence[Unanswered]) -> None:

@@ -8,6 +8,7 @@ import msgspec
 from pyarrow import fs
 
 from agvent.errors import CallerError
+from agvent.spark.complaints import told, unanswered
 from agvent.spark.faults import faults
 from agvent.spark.files import system_of
 from agvent.spark.matcher import COMPLAINT, EVENT
@@ -53,19 +54,10 @@ def write_matches(pairs: DataFrame, out: str) -> Written:
     observed = pairs.observe(
         seen,
         F.count(F.when(complaint.isNull(), 1)).alias("matches"),
-        F.count(F.when(complaint.isNotNull() & named, 1)).alias("unanswered"),
         F.count(F.when(~named, 1)).alias("rejected"),
-        F.min(F.when(complaint.isNotNull(), F.struct(EVENT, "subscription", COMPLAINT))).alias("example"),
+        *unanswered(F.col(EVENT)),
     )
     with faults():
         observed.where(complaint.isNull()).drop(COMPLAINT).write.mode("overwrite").parquet(out)
         found = seen.get
-    return Written(found["matches"], found["unanswered"], found["rejected"], _example(found["example"]))
-
-
-def _example(row: tuple[object, str | None, str] | None) -> str | None:
-    if row is None:
-        return None
-    event, subscription, complaint = row
-    asked = f", subscription {subscription}" if subscription is not None else ""
-    return f"event {event}{asked}: {complaint}"
+    return Written(found["matches"], found["unanswered"], found["rejected"], told(found["example"]))

@@ -7,26 +7,34 @@ attribute in `rest`, a topic or channel that is a number) become events.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from agvent.matching.batch import Unanswered
 from agvent.matching.subscriptions import Subscriptions
 from agvent.store.event_columns import promoted, records_of
 from agvent.types import AgventType
 
-Pairs = tuple[Any, Any]
-"""Rows of a table (int64) and the ids of the subscriptions that match them (string), as Arrow arrays."""
+
+class RowMatches(NamedTuple):
+    """Rows of a table (int64) and the ids of the subscriptions that match them (string), as Arrow arrays; and the
+    questions that were not answered, whose `event` is the row."""
+
+    rows: Any
+    ids: Any
+    unanswered: list[Unanswered]
 
 
-def match_rows(index: Subscriptions, table: Any, type_: AgventType, name: str | None) -> Iterator[Pairs]:
+def match_rows(index: Subscriptions, table: Any, type_: AgventType, name: str | None) -> Iterator[RowMatches]:
     """The matches of a table of events, in parts; `name` is the type's, None for events without one."""
     for start in range(0, table.num_rows, index.batch_rows):
-        for rows, events in matchable(table.slice(start, index.batch_rows), type_, name):
-            matches = index.match_batch(events)
-            yield pa.array(rows[matches.events] + start), pa.array(matches.ids(), pa.string())
+        for places, events in matchable(table.slice(start, index.batch_rows), type_, name):
+            matches, rows = index.match_batch(events), places + start
+            unanswered = [Unanswered(int(rows[one.event]), one.subscription, one.message) for one in matches.unanswered]
+            yield RowMatches(pa.array(rows[matches.events]), pa.array(matches.ids(), pa.string()), unanswered)
 
 
 def matchable(table: Any, type_: AgventType, name: str | None) -> Iterator[tuple[Any, Any]]:

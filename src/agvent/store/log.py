@@ -2,7 +2,7 @@
 
 A reader is a view of one moment: the heads are read when it is opened, and files that heads name are never changed.
 The streams are read in the reverse of the order in which they are written, so that every delivery has its event, and
-every event its epoch. `LogWriter` is in log_writer.py.
+every event its answers and its epoch. `LogWriter` is in log_writer.py.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ UNTYPED: Final = "__HIVE_DEFAULT_PARTITION__"
 FOLDER_BYTES_MAX: Final = 255
 """A file system's bound on one name."""
 
-READ_ORDER: Final = ("snapshots", "documents", "behaviours", "traces", "deliveries", "events", "catalogue")
+READ_ORDER: Final = ("snapshots", "documents", "traces", "deliveries", "events", "behaviours", "catalogue")
 assert set(READ_ORDER) == set(STREAMS)
 
 

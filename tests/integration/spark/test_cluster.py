@@ -1,15 +1,31 @@
-"""`match` on a standalone cluster of the pip package, with a worker killed under it; and through Spark Connect."""
+"""`match` on a standalone cluster of the pip package, with a worker killed under it; every stage through Connect."""
 
 from __future__ import annotations
 
+import json
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from agvent import Subscription, Subscriptions
-from tests.integration.spark.processes import answer, cluster, connect_server, driver, kill, pipe
+from agvent.store.day.generate import generate
+from agvent.store.day.plan import DayPlan
+from agvent.store.log import LogReader
+from tests.integration.spark.processes import (
+    DRIVER_SECONDS_MAX,
+    answer,
+    cluster,
+    connect_server,
+    driver,
+    kill,
+    pipe,
+)
+from tests.stories import COMPLAINT, costly
 
 EVENTS = 1_000
 
@@ -77,8 +93,55 @@ def test_a_cluster_gives_the_pairs_although_a_worker_is_killed(two_workers: Clus
             kill(started)
 
 
-def test_match_runs_through_spark_connect(tmp_path: Path) -> None:
-    """A client without a JVM of its own gets the same pairs from a Connect server, which is sent the index."""
+@pytest.fixture(scope="module")
+def connect(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a Connect server."""
     pytest.importorskip("grpc")
-    with connect_server(tmp_path) as url:
-        assert answer(driver(tmp_path, PROGRAM, url, "", "")) == expected()
+    with connect_server(tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+def test_match_runs_through_spark_connect(connect: str, tmp_path: Path) -> None:
+    """A client without a JVM of its own gets the same pairs from a Connect server, which is sent the index."""
+    assert answer(driver(tmp_path, PROGRAM, connect, "", "")) == expected()
+
+
+def stage(connect: str, *words: str | Path, warning: str = "") -> list[Any]:
+    """What a command prints through a Connect server, line by line; it must end well, and warn of nothing else."""
+    command = [sys.executable, "-c", COMMAND, "spark", *map(str, words), "--master", connect]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=DRIVER_SECONDS_MAX, check=False)
+    assert (done.returncode, done.stderr[: len(warning) or None]) == (0, warning)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+COMMAND = "import sys; from agvent.cli.main import main; sys.exit(main())"
+
+
+def test_stages_over_a_log_run_through_spark_connect(connect: str, tmp_path: Path) -> None:
+    """Audit, analyse, replay, discover and dispatch say of a log on a common disk what they say elsewhere."""
+    log = tmp_path / "day"
+    made = generate(log, DayPlan(events=300, subscriptions=20, seed=2))
+    [verdict] = stage(connect, "audit", log, "--json")
+    counted = [verdict[name] + verdict["fast"][name] for name in ("expected", "delivered", "lost", "duplicated")]
+    assert counted == [made.expected, made.deliveries, 0, 0]
+    [report] = stage(connect, "analyse", log, "--out", tmp_path / "report", "--json")
+    assert (report["audit"], report["deliveries"]) == (verdict, made.deliveries)
+    assert (tmp_path / "report" / "report.html").exists()
+    asked = ("replay", log, "price > 100", "--type", "Quote", "--since", "2000-01-01")
+    quotes = stage(connect, *asked, "--format", "jsonl")
+    found = [one.event for one in LogReader(log).events("Quote") if one.event.attributes["price"] > 100]
+    assert len(quotes) == len({event.id for event in found}) > 0
+    types = stage(connect, "discover", log, "--query", "SELECT DISTINCT type FROM types", "--language", "sql")
+    assert {row["type"] for row in types} == {name for name, _ in LogReader(log).types}
+    inboxes = tmp_path / "inboxes"
+    [batch] = stage(connect, "dispatch", log, "--to", inboxes, "--once")
+    assert batch["events"] == sum(batch["end"]["ev"].values()) == report["events"]
+    assert batch["deliveries"] == made.expected == pq.read_table(inboxes).num_rows
+
+
+def test_dispatch_counts_what_it_skips_through_spark_connect(connect: str, tmp_path: Path) -> None:
+    """A Connect session tells of a batch in other words, and they mean the same."""
+    log = costly(tmp_path / "log")
+    [batch] = stage(connect, "dispatch", log, "--once", "--on-error", "skip", warning=COMPLAINT)
+    assert (batch["events"], batch["deliveries"], batch["unanswered"]) == (3, 1, 2)
+    assert COMPLAINT.endswith(batch["example"].partition(" may need ")[0] + " may need ")

@@ -114,6 +114,20 @@ def test_parquet_by_rows_and_by_a_column(folder: Path) -> None:
     assert pairs(folder / "by_column") == [("x", "s7"), ("z", "s7")]
 
 
+def test_events_of_which_no_column_is_read_give_what_agvent_match_says(folder: Path) -> None:
+    """Each is like an empty event to both commands; the one that sees the columns warns."""
+    (folder / "s.jsonl").write_text('{"id": "none", "filter": "x IS NULL"}\n{"id": "some", "filter": "x > 0"}\n')
+    (folder / "e.jsonl").write_text('{"y": 1}\n{"y": 2}\n')
+    pq.write_table(pa.table({"y": [1, 2]}), folder / "e.parquet")
+    told = subprocess.run([AGVENT, "match", "s.jsonl", "e.jsonl"], cwd=folder, capture_output=True, check=True)
+    lines = [json.loads(line) for line in told.stdout.splitlines()]
+    done = agvent_spark("match", "s.jsonl", "e.parquet", "--out", "matches", folder=folder)
+    warning = "warning: no filter reads a column of the events: filters read x, the events have y\n"
+    assert (done.returncode, done.stderr) == (0, warning)
+    assert pairs(folder / "matches") == [(line["event"], id) for line in lines for id in line["subscriptions"]]
+    assert [line["subscriptions"] for line in lines] == [["none"], ["none"]]
+
+
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [

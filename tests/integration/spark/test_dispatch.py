@@ -15,7 +15,8 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from agvent.errors import AgventError, CallerError, LogError, LogFileError
+from agvent.errors import AgventError, CallerError, EventError, LogError, LogFileError
+from agvent.filters.subscription import Subscription
 from agvent.spark import dispatch, register
 from agvent.spark.stream_report import fault_of, reports
 from agvent.store.event_columns import LoggedEvent
@@ -25,6 +26,8 @@ from agvent.store.log_writer import LogWriter
 from agvent.store.retention import retain
 from agvent.store.verify import verify
 from tests.feed import START, STREAMS, Feed, delivered, expected
+from tests.integration.spark.audited import Counts, counts
+from tests.stories import Story, costly
 
 KEY = ["publisher", "sequence", "quality", "subscription", "version"]
 
@@ -119,7 +122,7 @@ def test_subscriptions_change_while_the_stream_runs(spark: SparkSession, tmp_pat
 
 
 def test_a_copy_is_not_delivered_again(spark: SparkSession, tmp_path: Path, checkpoints: Iterator[str]) -> None:
-    """An event that its publisher sent to two entry brokers is due once, in one batch or in two."""
+    """An event that its publisher sent to two entry brokers is due once, in one batch or two, and the audit agrees."""
     create_log(tmp_path / "log")
     with LogWriter(tmp_path / "log") as writer:
         feed = Feed(writer, seed=3)
@@ -142,6 +145,9 @@ def test_a_copy_is_not_delivered_again(spark: SparkSession, tmp_path: Path, chec
         assert len(keys) == len(set(keys))
         if events_max == 1_000:
             assert sink.rows() == once
+    dispatch(spark, tmp_path / "log", once=True, events_max=19).awaitTermination()
+    found = counts(spark, tmp_path / "log")
+    assert found == Counts(expected=found.expected, delivered=found.expected)
 
 
 def test_deliveries_are_in_the_log(spark: SparkSession, tmp_path: Path) -> None:
@@ -152,6 +158,7 @@ def test_deliveries_are_in_the_log(spark: SparkSession, tmp_path: Path) -> None:
         query.awaitTermination()
         assert query.exception() is None
     assert delivered(log) == expected(log)
+    assert counts(spark, log) == Counts(expected=len(expected(log)), delivered=len(expected(log)))
     assert verify(log).findings == []
     assert list(read_head(log, "deliveries").batches.values()) == [2]
     for subscription, rows in _by_subscription(log).items():
@@ -166,6 +173,32 @@ def _by_subscription(log: Path) -> dict[str, list[dict[str, object]]]:
     for row in LogReader(log).table("deliveries").to_pylist():
         found.setdefault(row["subscription"], []).append(row)
     return found
+
+
+def test_recorded_answers_decide_as_in_the_audit(spark: SparkSession, tmp_path: Path) -> None:
+    """A call is true or false as the log says, unknown with a fault or without a row; each row has its own event."""
+    story = Story(tmp_path / "log", Subscription(id="calls", filter="price > 1 AND cited('Ada', 2) > 3"))
+    for sequence in (1, 2, 3, 4, 5):
+        story.event("p", sequence, epoch=1, price=float(sequence))
+    for sequence, result, fault in ((1, "5", None), (2, "3", None), (3, None, "timed out"), (5, "5", None)):
+        story.answer("p", sequence, "cited('Ada',2)", result=result, fault=fault)
+    log = story.write()
+    received: list[tuple[int, str]] = []
+
+    def sink(due: DataFrame, _: int) -> None:
+        received.extend((row.sequence, row.attributes) for row in due.collect())
+
+    dispatch(spark, log, sink, checkpoint=str(tmp_path / "checkpoint"), once=True).awaitTermination()
+    assert received == [(5, '{"price":5.0}')]
+    dispatch(spark, log, once=True).awaitTermination()
+    assert counts(spark, log) == Counts(expected=1, delivered=1)
+
+
+def test_an_unanswered_question_ends_the_stream(spark: SparkSession, tmp_path: Path) -> None:
+    """Unless it is skipped, an XPath that could cost more than its bound is an error that names event and whom."""
+    fault = fault_in(dispatch(spark, costly(tmp_path / "log"), once=True))
+    assert isinstance(fault, EventError)
+    assert fault.message.startswith("event p:2: subscription bomb version 1 not answered: //a[//a[//a]] may need ")
 
 
 def test_a_folder_for_each_subscriber(

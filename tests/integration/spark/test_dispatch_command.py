@@ -17,6 +17,7 @@ from agvent.spark import dispatch
 from agvent.store.log import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from tests.feed import STREAMS, Feed, delivered, expected
+from tests.stories import COMPLAINT, costly
 
 AGVENT = str(Path(sys.executable).with_name("agvent"))
 
@@ -53,6 +54,19 @@ def test_ctrl_c_stops_it_and_it_goes_on(spark: SparkSession, tmp_path: Path) -> 
     assert sum(first["end"]["ev"].values()) == 30
     dispatch(spark, log, once=True).awaitTermination()
     assert delivered(log) == expected(log)
+
+
+def test_what_it_skips_is_counted(tmp_path: Path) -> None:
+    """A question that could cost more than its bound is no delivery: the batch has the count, the end has it in all."""
+    words = ["spark", "dispatch", str(costly(tmp_path / "log")), "--once", "--on-error", "skip", "--batch-events", "2"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [AGVENT, *words, "--master", "local[2]"], env=environment, capture_output=True, text=True, check=True
+    )
+    batches = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(one["deliveries"], one["unanswered"]) for one in batches] == [(1, 1), (0, 1)]
+    assert done.stderr.startswith(COMPLAINT)
+    assert batches[0]["example"] == done.stderr.strip().partition("for example ")[2]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from agvent.store.log import create_log
 from agvent.store.log_writer import LogWriter
 from agvent.store.verify import verify
 from tests.feed import STREAMS, Feed, delivered, expected
+from tests.integration.spark.audited import Counts, counts
 
 DRIVER = Path(__file__).with_name("killed_driver.py")
 
@@ -31,7 +32,7 @@ def killed(log: Path, point: str, number: int) -> None:
 
 
 def test_a_killed_driver_loses_nothing_and_repeats_nothing(spark: SparkSession, tmp_path: Path) -> None:
-    """After kills before, between and after the steps of a commit, and changes meanwhile, the deliveries are exact."""
+    """After kills before, between and after the steps of a commit, and changes meanwhile, the audit finds nothing."""
     log = tmp_path / "log"
     create_log(log)
     with LogWriter(log, streams=STREAMS) as writer:
@@ -46,5 +47,6 @@ def test_a_killed_driver_loses_nothing_and_repeats_nothing(spark: SparkSession, 
         feed.step(30)
         dispatch(spark, log, once=True).awaitTermination()
         assert delivered(log) == expected(log)
+    assert counts(spark, log) == Counts(expected=len(expected(log)), delivered=len(expected(log)))
     assert verify(log).findings == []
     assert not list((log / "staged").iterdir())

@@ -197,14 +197,12 @@ def test_a_column_that_is_not_there_is_named(ticks: DataFrame, wrong: dict[str, 
     assert caught.value.message == complaint
 
 
-def test_a_table_that_no_filter_reads_is_refused(spark: SparkSession) -> None:
-    """If filters and events have no name in common, it is the wrong table."""
-    frame = spark.createDataFrame([(0, 1.0)], "event int, cost double")
-    with pytest.raises(CallerError) as caught:
-        match(frame, INTERESTS)
-    assert caught.value.message == (
-        "no filter reads a column of the events: filters read price, symbol, the events have cost, event"
-    )
+def test_events_of_which_no_column_is_read_are_like_empty_ones(spark: SparkSession) -> None:
+    """They match what an event without attributes matches, whatever their own columns are."""
+    frame = spark.createDataFrame([(0, 1.0), (1, None)], "event int, cost double")
+    assert Subscriptions(INTERESTS).match({}) == ["nothing"]
+    assert pairs(match(frame, INTERESTS)) == [(0, "nothing"), (1, "nothing")]
+    assert [tuple(row) for row in count_matches(frame, INTERESTS).collect()] == [("nothing", 2)]
 
 
 def test_a_type_that_is_no_kind_of_value_is_refused_before_the_job(spark: SparkSession) -> None:

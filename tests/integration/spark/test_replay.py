@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+import math
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 from pyspark.sql.pandas.types import from_arrow_schema
 
-from agvent import Subscription, evaluate
-from agvent.errors import CallerError, SubscriptionError
+from agvent import Event, Subscription, evaluate
+from agvent.errors import CallerError, EventError, SubscriptionError
+from agvent.event_json import decode_event
+from agvent.spark.event_lines import FrameLines, LogLines, lines
 from agvent.spark.plan import pushed_filters
 from agvent.spark.pushdown import pushed_down
 from agvent.spark.replay_frame import Window, replay, replayed
@@ -24,6 +27,7 @@ from agvent.store.retention import retain
 from tests import strategies
 from tests.awkward_log import MINUTE, START, awkward_log
 from tests.spark_tables import drawn_conditions, world
+from tests.stories import QUOTE, Story
 
 
 @pytest.fixture(scope="module")
@@ -198,3 +202,28 @@ def test_a_filter_that_asks_agvents_is_refused(spark: SparkSession, ticks: Path)
     """There is no agvent to call; the other part of the filter alone would give too much."""
     with pytest.raises(SubscriptionError, match="calls cites"):
         replayed(spark.read.parquet(str(ticks)), Subscription(id="s", filter="price > 1 AND cites('A')"), Window())
+
+
+def test_rows_of_a_frame_are_lines(spark: SparkSession) -> None:
+    """Columns are attributes and headers, as everywhere, and one that is null is not there; in the frame's order."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    made = spark.createDataFrame(
+        [("Sports/NBA", noon, 1, {"c": 2.5}), (None, None, None, {"c": None})],
+        "`$topic` string, `$time` timestamp, a int, b struct<c: double>",
+    ).coalesce(1)
+    assert [decode_event(line.encode()) for line in lines(made, FrameLines(made.columns))] == [
+        Event(topic="Sports/NBA", time=noon, attributes={"a": 1, "b": {"c": 2.5}}),
+        Event(attributes={"b": {"c": None}}),
+    ]
+
+
+def test_an_event_that_no_line_can_say_is_named(spark: SparkSession, tmp_path: Path) -> None:
+    """It is the caller's to choose another format; nothing stands in for the value."""
+    story = Story(tmp_path / "log")
+    story.event("p", 7, epoch=0, price=math.inf)
+    [part] = replay_log(spark, story.write(), Subscription(id="s", filter="price > 1"), Window()).parts
+    with pytest.raises(EventError) as caught:
+        list(lines(part.frame, LogLines(QUOTE, "Quote")))
+    assert caught.value.message == (
+        "event p:7: price: no line of JSON has an infinite number\nhint: as Parquet it can be written: --out DIR"
+    )

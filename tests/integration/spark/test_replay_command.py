@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from agvent import evaluate, parse
+from agvent.event_json import encode_event
 from agvent.store.log import LogReader
 from tests.awkward_log import awkward_log
 
@@ -48,6 +49,20 @@ def test_a_replay_is_a_folder_for_each_type(log: Path, tmp_path: Path) -> None:
     got = [(row["publisher"], row["sequence"]) for table in rows.values() for row in table.to_pylist()]
     assert sorted(got) == sorted(expected)
     assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_json_lines_are_the_events(log: Path) -> None:
+    """Each event comes once, as the line that says it."""
+    asked = "c IS NOT NULL"
+    done = agvent("replay", str(log), asked, "--type", "Item", "--since", "2026-03-01", "--format", "jsonl")
+    expected = {
+        record.event.id: encode_event(record.event).decode()
+        for record in LogReader(log).events()
+        if record.event.type and evaluate(parse(asked), record.event) is True
+    }
+    assert (done.returncode, done.stderr) == (0, "")
+    assert sorted(done.stdout.splitlines()) == sorted(expected.values())
+    assert expected
 
 
 def test_explain_says_who_is_asked_what(log: Path) -> None:

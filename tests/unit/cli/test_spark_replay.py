@@ -26,6 +26,7 @@ def log(tmp_path: Path) -> Path:
         (["price > 1", "--since", "today", "--out", "new"], "error: argument --since: 'today' is no timestamp"),
         (["price > 1", *SINCE, "--until", "2026-03-01", "--out", "new"], "error: --until is not after --since"),
         (["price > 1", *SINCE, "--out", "."], "error: . is there already"),
+        (["price > 1", *SINCE, "--out", "new", "--format", "jsonl"], "error: --out is a folder of Parquet"),
         (["cites('A')", *SINCE, "--out", "new"], "error: the filter calls cites(), and a replay has no agvents to ask"),
         (["price > 1", *SINCE, "--out", "new", "--time", "at"], "error: --time names a column of Parquet"),
         (["", *SINCE, "--out", "new", "--type", ""], "error: type is empty"),
