@@ -40,6 +40,9 @@ from agvent.wire.messages import Answered, Publication
 DURABLE: Final = "durable"
 """Fast events have no records, and so no rows."""
 
+INCARNATION_SHIFT: Final = 40
+"""A subscription's positions rise across a lost disk: each incarnation begins at the next trillion."""
+
 NULL: Final = Attribute(("null",))
 
 
@@ -75,7 +78,8 @@ class Chronicle:
         self._types: dict[tuple[str, str], AgventType] = {}  # publisher, type -> as advertised here
         self._open: dict[str, tuple[str, int]] = {}  # subscription -> client, version
         self._clients: dict[str, Waiting] = {}
-        self._delivered: dict[str, int] = {}  # subscription -> its deliveries so far
+        self._before = (incarnation - 1) << INCARNATION_SHIFT
+        self._delivered: dict[str, int] = {}  # subscription -> the position of its last delivery
         self._take: dict[type[Record], Callable[[Any, int], None]] = {
             Owned: self._owned,
             Opened: self._opened,
@@ -224,7 +228,7 @@ class Chronicle:
         return [waiting.arrived.pop(one) for one in list(waiting.arrived) if one <= number]
 
     def _delivery(self, arrived: Arrived, record: Acknowledged, subscription: str, version: int) -> None:
-        self._delivered[subscription] = self._delivered.get(subscription, 0) + 1
+        self._delivered[subscription] = self._delivered.get(subscription, self._before) + 1
         self.rows.deliveries.append(
             {
                 **_key(arrived.publication),

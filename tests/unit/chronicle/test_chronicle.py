@@ -126,7 +126,12 @@ def test_a_broker_that_lost_its_disk_is_another_one_in_the_log() -> None:
         ("b2~2", 2, 4),
     ]
     assert [(row["home_broker"], row["reason"]) for row in made.gaps] == [("b2", "lost_disk")]
-    assert rows_of(OPENED, incarnation=2).changes[0]["home_broker"] == "b1~2"
+    again = rows_of(OPENED, arrived(6), Acknowledged("ann", 1, AT), incarnation=2)
+    assert again.changes[0]["home_broker"] == "b1~2"
+    assert (
+        again.deliveries[0]["position"]
+        > rows_of(OPENED, arrived(5), Acknowledged("ann", 1, AT)).deliveries[0]["position"]
+    )
 
 
 def test_a_broker_that_left_for_good_is_declared() -> None:
