@@ -115,7 +115,8 @@ class Reader:
                 if wanted is not None:
                     for value, names, attribute in wanted:
                         found = _texts(child, names, attribute) if names or attribute else [_text(child)]
-                        texts[value] = texts[value] + found if value in texts else found
+                        if found:  # a value is there if it has a text: none of them is no value
+                            texts[value] = texts[value] + found if value in texts else found
         for attribute in self.attributes:
             text = element.get(attribute)
             if text is not None:

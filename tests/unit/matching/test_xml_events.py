@@ -132,3 +132,11 @@ def test_names_without_end_are_forgotten() -> None:
     for start in range(0, 2 * TRANSITIONS_MAX, 1_000):
         documents.found(document("<menu>" + "".join(f"<n{n}/>" for n in range(start, start + 1_000)) + "</menu>"))
     assert documents.transitions <= TRANSITIONS_MAX
+
+
+@pytest.mark.parametrize("path", ["b/c", "b/@c", "b/c/d", "c or b/c"])
+def test_a_path_that_ends_halfway_is_not_there(path: str) -> None:
+    """An element on the way to a value is not the value."""
+    index = Subscriptions([Subscription(id="s", language="xpath", filter=f"/a[{path}]")])
+    assert index.match({"$xml": "<a><b/></a>"}) == []
+    assert index.match({"$xml": "<a><b c=''><c><d/></c></b><b/></a>"}) == ["s"]
