@@ -80,6 +80,18 @@ def test_a_later_advertisement_pulls_the_subscriptions_that_are_there() -> None:
     assert world.delivered("ada") == [(1, ("s",))]
 
 
+def test_an_event_may_come_before_the_answer_to_its_advertisement() -> None:
+    """A subscription whose position its entry has is in force there, though its filter comes only with the answer."""
+    world = line()
+    world.ask("ada", "subscribe", Subscription(id="s", type="Item"))
+    world.ask("ben", "subscribe", Subscription(id="s", channel=7))  # brings the position of both to B1
+    world.wait(1)
+    world.ask("p", "advertise", BOOK)
+    world.ask("p", "publish", Event(type="Book", ancestors=("Item",)))
+    world.wait(1)
+    assert (world.delivered("ada"), world.delivered("ben")) == ([(1, ("s",))], [])
+
+
 @pytest.mark.parametrize(
     ("wanted", "wanted_not", "event"),
     [
@@ -155,6 +167,16 @@ def test_a_type_that_was_not_advertised_cannot_be_published() -> None:
     world.wait(1)
     assert told(world, "p", Refused) == [Refused(0, 1, "'p' has not advertised the type 'Book'")]
     assert world.delivered("ada") == [(2, ("s",))]
+
+
+def test_an_event_is_of_the_supertypes_that_were_advertised() -> None:
+    """Nobody who advertised nothing of the kind can publish to the subscribers of a supertype."""
+    world = line()
+    world.ask("p", "advertise", AgventType(name="Book"))
+    world.wait(1)
+    world.ask("p", "publish", Event(type="Book", ancestors=("Item",)))
+    world.wait(1)
+    assert told(world, "p", Refused) == [Refused(0, 1, "'Book' was not advertised as a subtype of 'Item'")]
 
 
 def test_a_publisher_chooses_among_subscribers_by_their_context() -> None:

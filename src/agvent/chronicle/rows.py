@@ -33,7 +33,8 @@ class Rows(msgspec.Struct):
             getattr(self, name).extend(getattr(other, name))
 
     def write(self, log: LogWriter) -> None:
-        """Appends them to a log: the catalogue, then the events that need it, then what became of them."""
+        """Appends them to a log: the catalogue and the answers, then the events that need them, then what became of
+        these. So nobody reads an event before what it is judged by."""
         catalogue: dict[str, Iterable[Any]] = {
             name: getattr(self, name)
             for name in ("advertisements", "withdrawn", "subscriptions", "changes", "epochs")
@@ -41,9 +42,13 @@ class Rows(msgspec.Struct):
         }
         if catalogue:
             log.append_catalogue(**catalogue)
+        self._append(log, ("behaviours",))
         if self.events:
             log.append_events(self.events)
-        for table in ("behaviours", "deliveries", "gaps", "traces"):
+        self._append(log, ("deliveries", "gaps", "traces"))
+
+    def _append(self, log: LogWriter, tables: Iterable[str]) -> None:
+        for table in tables:
             if getattr(self, table):
                 log.append(table, getattr(self, table))
 

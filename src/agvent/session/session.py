@@ -215,6 +215,7 @@ class Session:
             for type in self.types.values():
                 self._again(Advertise(self._next_request(), type))
             for id, subscribe in list(self.subscriptions.items()):
+                self._supersede(id, Subscribe, Unsubscribe)
                 self._version += 1  # at a home that knows nothing of the versions before
                 self.subscriptions[id] = Subscribe(self._next_request(), self._version, subscribe.subscription)
                 self._again(self.subscriptions[id])

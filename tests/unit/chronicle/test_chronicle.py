@@ -155,5 +155,9 @@ def test_answers_are_logged_so_that_a_reader_finds_them(tmp_path: Path) -> None:
     with LogWriter(tmp_path / "log") as log:
         made.write(log)
     reader = LogReader(tmp_path / "log")
+    behaviours_at, events_at = (reader.heads[stream].written_at for stream in ("behaviours", "events"))
+    assert behaviours_at is not None
+    assert events_at is not None
+    assert behaviours_at < events_at
     [answer] = RecordedAnswers(reader).of(reader.event_table("Quote", QUOTE.schema)).values()
     assert [answer("twice", (7,)), answer("named", (None, "O'Hare")), answer("fails", ())] == [14, True, None]
