@@ -137,6 +137,11 @@ CLIENT_DELIVERIES_MAX: Final = 10_000
 CLIENT_QUEUE_BYTES_MAX: Final = 64 << 20
 """What waits for one client: a thousand such clients fill a disk of 64 GB. Beyond it the oldest become a gap notice."""
 
+MOVE_WAIT_US: Final = 300_000_000
+MOVE_UNKNOWN_WAIT_US: Final = 5_000_000
+"""How long a client that moved waits for what its old home has: until somebody has started that again. And for one that
+nobody here has heard of: until a broker that just joined knows the others. Then a gap notice."""
+
 TICK_US: Final = 500_000
 """How often a broker looks at what waits for an answer."""
 

@@ -13,7 +13,7 @@ from agvent.broker.interface import Effect, Input
 from agvent.broker.records import decode_record, encode_record
 from agvent.broker.tables import Tables
 from agvent.sim.nodes import BrokerNode
-from agvent.sim.plan import plan_of
+from agvent.sim.plan import Plan, plan_of
 from agvent.sim.run import simulated
 
 
@@ -21,7 +21,7 @@ def durable(tables: Tables) -> dict[str, Any]:
     """The durable part of the tables, as plain data."""
     custody = {key: (sorted(held.copies), held.lost) for key, held in tables.custody.held.items() if not key[4]}
     clients = {
-        name: (client.durable.number, client.durable.received, client.durable.waiting)
+        name: (client.durable.number, client.durable.received, client.durable.waiting, client.moving, client.claimed)
         for name, client in tables.deliveries.clients.items()
     }
     return {
@@ -38,6 +38,7 @@ def durable(tables: Tables) -> dict[str, Any]:
         "last": {chain: value for chain, value in tables.arrivals.last.items() if not chain[3]},
         "early": {chain: value for chain, value in tables.arrivals.early.items() if not chain[3]},
         "clients": clients,
+        "repeats": list(tables.arrivals.repeats.snapshot()),
     }
 
 
@@ -63,16 +64,16 @@ def restarted(node: BrokerNode) -> Tables:
     return tables
 
 
-@pytest.mark.parametrize("seed", [0, 12, 23, 33, 39, 41, 47])
-def test_the_journal_gives_the_tables_again(seed: int) -> None:
+@pytest.mark.parametrize("plan", [*(plan_of(seed) for seed in (0, 12, 23, 33, 39, 41, 47)), plan_of(3, faults="moves")])
+def test_the_journal_gives_the_tables_again(plan: Plan) -> None:
     """After a run, with whatever faults, every broker's journal gives its tables as they are."""
-    for node in simulated(plan_of(seed)).brokers.values():
+    for node in simulated(plan).brokers.values():
         if node.alive:
             assert plain(durable(restarted(node))) == plain(durable(node.broker.tables))
 
 
-@pytest.mark.parametrize("seed", [12, 39, 47])
-def test_a_snapshot_gives_the_tables_again(seed: int) -> None:
+@pytest.mark.parametrize("plan", [*(plan_of(seed) for seed in (12, 39, 47)), plan_of(5, faults="moves")])
+def test_a_snapshot_gives_the_tables_again(plan: Plan) -> None:
     """In the middle of a run and at its end, a snapshot written as bytes gives every broker's tables as they are."""
     seen: list[dict[str, Any]] = []
 
@@ -84,7 +85,7 @@ def test_a_snapshot_gives_the_tables_again(seed: int) -> None:
                 assert plain(durable(recalled(self.tables))) == seen[-1]
             return effects
 
-    for node in simulated(plan_of(seed), make=Looked).brokers.values():
+    for node in simulated(plan, make=Looked).brokers.values():
         if node.alive:
             assert plain(durable(recalled(node.broker.tables))) == plain(durable(node.broker.tables))
     assert any(one["custody"] for one in seen)

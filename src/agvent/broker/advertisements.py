@@ -112,6 +112,11 @@ class Advertisements:
         entry = self._owners[owner].entries.get((publisher, type)) if owner in self else None
         return entry.type if entry is not None and entry.live else None
 
+    def types_of(self, owner: str, publisher: str) -> list[AgventType]:
+        """What a publisher advertises there."""
+        entries = self._owners[owner].entries if owner in self else {}
+        return [entry.type for entry in entries.values() if entry.publisher == publisher and entry.live]
+
     def overlapping(self, type: str | None) -> list[str]:
         """The owners whose advertisements a subscription of this type overlaps."""
         return self.owners() if type is None else list(self._of_type.get(type, ()))

@@ -2,7 +2,7 @@
 
 An entry's copies for a home form a chain for each publisher: a copy names the sequence before it. The home takes the
 next one of the chain, drops what it had, and keeps what is early, on its own disk, until the one before came. So one
-number for each chain is all that de-duplication and order need to remember.
+number for each chain is all that de-duplication and order need to remember; `repeats` has what came by two entries.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from agvent.broker.records import Accepted, Arrived, Kept
+from agvent.broker.repeats import Repeats
 from agvent.wire.messages import Copies, Entered, Publication, Target
 
 Chain = tuple[str, int, str, bool]
@@ -38,11 +39,14 @@ class Arrivals:
         self.name, self.incarnation = name, incarnation
         self.last: dict[Chain, int] = {}
         self.early: dict[Chain, dict[int, Early]] = {}  # by sequence; every one is later than `last`
+        self.repeats = Repeats()
 
     def apply(self, record: Arrived) -> None:
         chain = chain_of(record.entered, record.publication)
         assert record.publication.sequence > self.last.get(chain, 0)
         self.last[chain] = record.publication.sequence
+        if not record.lost:
+            self.repeats.add(record.publication)
         early = self.early.get(chain)
         if early is not None:
             for sequence in [s for s in early if s <= record.publication.sequence]:

@@ -49,8 +49,10 @@ class Arriving:
     def arrive(
         self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None = None
     ) -> None:
-        """Queues a copy for the clients it is for, and confirms it."""
-        deliveries = () if lost == "expired" else self._recipients(entered, publication, target, lost, event)
+        """Queues a copy for the clients it is for, and confirms it. One that came by another entry before is for
+        nobody."""
+        is_for_nobody = lost == "expired" or (not lost and self.tables.arrivals.repeats.has(publication))
+        deliveries = () if is_for_nobody else self._recipients(entered, publication, target, lost, event)
         self.out.record(
             Arrived(entered, publication, target.predecessor, lost, deliveries), durable=not publication.fast
         )
@@ -62,7 +64,7 @@ class Arriving:
         """For each client its versions that the event is for; of a lost event, all that might have been."""
         homes = self.tables.homes
         if lost:
-            found = [version for version in homes.current.values() if version.opened <= target.position]
+            found = homes.in_force(target.position)
         else:
             event = event or decode_event(publication.event)
             found = homes.match(event, target.position, Answers(entered.answers, event.cargo))

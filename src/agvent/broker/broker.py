@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 from agvent import limits
 from agvent.broker.arriving import Arriving
+from agvent.broker.changes import Changes
 from agvent.broker.clients import Clients
 from agvent.broker.dispatch import Dispatch
 from agvent.broker.entering import Entrance
 from agvent.broker.gossip import Gossip
 from agvent.broker.interface import Came, Effect, Forget, Input, LinkDown, LinkUp, Measured, Ran, Synced, Wake
+from agvent.broker.moving import Moves
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Booted, Record, Settled
 from agvent.broker.router import Router
@@ -22,9 +24,11 @@ from agvent.wire.messages import (
     AnyMessage,
     Applied,
     Body,
+    Claim,
     Confirm,
     Copies,
     Delta,
+    Handing,
     Hello,
     Routed,
     Seek,
@@ -47,7 +51,9 @@ class Broker:
         self.arriving = Arriving(self.tables, self.router, self.out)
         self.dispatch = Dispatch(self.tables, self.arriving, self.router, self.out)
         self.entrance = Entrance(self.tables, self.dispatch, self.arriving, self.out)
-        self.clients = Clients(self.tables, self.streams, self.gossip, self.entrance, self.out)
+        changes = Changes(self.tables, self.streams, self.out)
+        self.moves = Moves(self.tables, self.streams, self.gossip, self.router, changes, self.out)
+        self.clients = Clients(self.tables, self.streams, self.gossip, self.entrance, self.moves, changes, self.out)
         self._wake = 0
         self._start(now)
 
@@ -108,7 +114,7 @@ class Broker:
         elif isinstance(message, Routed):
             body = self.router.came(message, neighbour)
             if body is not None:
-                self._body(body)
+                self._body(body, now)
             if isinstance(message.body, (Seek, Answer)):
                 self.dispatch.found(message.body.broker)
         elif isinstance(message, Copies):
@@ -118,7 +124,7 @@ class Broker:
         elif isinstance(message, Adverts):
             self.gossip.adverts(message, neighbour)
 
-    def _body(self, body: Body) -> None:
+    def _body(self, body: Body, now: int) -> None:
         if isinstance(body, Delta):
             self.gossip.delta(body)
         elif isinstance(body, Applied):
@@ -128,6 +134,10 @@ class Broker:
             self.dispatch.confirmed(body)
         elif isinstance(body, Seek):
             self.gossip.seek(body)
+        elif isinstance(body, Claim):
+            self.moves.claimed(body, now)
+        elif isinstance(body, Handing):
+            self.moves.handing(body, now)
 
     # Time
 
@@ -141,6 +151,7 @@ class Broker:
         self._wake = 0
         self.streams.tick()
         self.dispatch.tick(now)
+        self.moves.tick(now)
         if self.tables.homes.replaced:
             self.streams.ask_settled()
 
@@ -157,7 +168,11 @@ class Broker:
     def _is_waiting(self) -> bool:
         """Is there anything that time will change?"""
         return bool(
-            self.tables.custody.held or self.clients.requests.open or self.tables.homes.replaced or self.streams.waiting
+            self.tables.custody.held
+            or self.clients.requests.open
+            or self.tables.homes.replaced
+            or self.streams.waiting
+            or self.moves.moving()
         )
 
     def check(self) -> None:

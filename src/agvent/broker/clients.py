@@ -11,12 +11,14 @@ from typing import Any
 import msgspec
 
 from agvent import limits
+from agvent.broker.changes import Changes
 from agvent.broker.deliveries import Client
 from agvent.broker.entering import Entrance
 from agvent.broker.gossip import Gossip
 from agvent.broker.homes import key_of, parsed_to
+from agvent.broker.moving import Moves
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Acknowledged, Closed, Joined, Noticed, Opened
+from agvent.broker.records import Acknowledged, Joined, Noticed
 from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
@@ -33,6 +35,7 @@ from agvent.wire.messages import (
     Entry,
     GetAdvertisements,
     Interest,
+    Move,
     Publication,
     Publish,
     Published,
@@ -43,21 +46,37 @@ from agvent.wire.messages import (
     Unadvertise,
     Unsubscribe,
 )
+from agvent.wire.names import MARK, client_key, moves_of, name_of
 
 
 class Attachment(msgspec.Struct):
-    """A client on its link. `expected` are the next sequences, durable and fast; later ones wait in `early`."""
+    """A client, by its key, on its link. `expected` are the next sequences, durable and fast; later ones wait in
+    `early`."""
 
     client: str
     expected: list[int]
     early: dict[tuple[bool, int], Publication]
 
+    @property
+    def name(self) -> str:
+        return name_of(self.client)
+
 
 class Clients:
     """All attached clients, by link."""
 
-    def __init__(self, tables: Tables, streams: Streams, gossip: Gossip, entrance: Entrance, out: Outbox) -> None:
-        self.tables, self.streams, self.gossip, self.entrance, self.out = tables, streams, gossip, entrance, out
+    def __init__(
+        self,
+        tables: Tables,
+        streams: Streams,
+        gossip: Gossip,
+        entrance: Entrance,
+        moves: Moves,
+        changes: Changes,
+        out: Outbox,
+    ) -> None:
+        self.tables, self.gossip, self.entrance, self.out = tables, gossip, entrance, out
+        self.moves, self.changes = moves, changes
         self.requests = Requests(tables, streams)
         self.attached: dict[str, Attachment] = {}
         self._do: dict[type, Callable[[str, str, Any, int], None]] = {
@@ -68,6 +87,7 @@ class Clients:
             Unsubscribe: self._unsubscribe,
             Publish: self._publish,
             Received: self._received,
+            Move: self._move,
         }
 
     def came(self, link: str, message: AnyMessage, now: int) -> None:
@@ -89,17 +109,18 @@ class Clients:
     # Attaching
 
     def _attach(self, link: str, attach: Attach, now: int) -> None:
-        if not attach.client or "/" in attach.client or len(attach.client) > limits.ID_CHARS_MAX:
+        if not attach.client or {"/", MARK} & {*attach.client} or len(attach.client) > limits.ID_CHARS_MAX:
             self.out.send(link, Refused(0, 0, f"{attach.client[:40]!r} cannot name a client"))
             return
-        for old in [old for old, attachment in self.attached.items() if attachment.client == attach.client]:
+        for old in [old for old, attachment in self.attached.items() if attachment.name == attach.client]:
             self.lost_link(old)
-        if attach.client not in self.tables.deliveries.clients:
-            self.out.record(Joined(attach.client))
-        client = self.tables.deliveries.clients[attach.client]
+        key = self._key(attach)
+        if key not in self.tables.deliveries.clients:
+            self.out.record(Joined(key))
+        client = self.tables.deliveries.clients[key]
         if (attach.broker, attach.incarnation) == (self.tables.name, self.tables.incarnation):
             self._acknowledge(client, attach.received, attach.fast_received, now)
-        accepted = [self.tables.custody.accepted.get((client.name, fast), 0) for fast in (False, True)]
+        accepted = [self.tables.custody.accepted.get((attach.client, fast), 0) for fast in (False, True)]
         expected = [attach.sequence, attach.fast_sequence] if attach.incarnation else [one + 1 for one in accepted]
         attachment = self.attached[link] = Attachment(client.name, expected, {})
 
@@ -109,6 +130,12 @@ class Clients:
                 self.tables.deliveries.attach(client.name, link)
 
         self.out.when_synced(welcome)
+
+    def _key(self, attach: Attach) -> str:
+        """What the client is called here: one that was at home elsewhere has moved once more."""
+        if not attach.incarnation:
+            return self.tables.deliveries.current(attach.client)
+        return client_key(attach.client, attach.moves + (attach.broker != self.tables.name))
 
     def _attached(self, client: Client, accepted: list[int]) -> Attached:
         versions = (one.number for one in self.tables.homes.current.values() if one.client == client.name)
@@ -121,22 +148,31 @@ class Clients:
             client.durable.received,
             client.fast.received,
             max(versions, default=0),
+            moves_of(client.name),
         )
+
+    def _move(self, link: str, client: str, message: Move, now: int) -> None:
+        for source in message.sources:
+            if name_of(source.client) != name_of(client):
+                raise CallerError(f"{name_of(client)!r} cannot move what is {source.client[:40]!r}'s")
+        if message.sources:
+            self.moves.move(client, message.sources, now)
+        self._done(link, message.request)
 
     # Advertisements
 
     def _advertise(self, link: str, client: str, message: Advertise, now: int) -> None:
-        table, name = self.tables.advertisements, self.tables.name
-        if table.publishes(name, client, message.type.name) != message.type:
-            self.gossip.change(Entry(table.version(name) + 1, client, message.type, True))
+        table, name, publisher = self.tables.advertisements, self.tables.name, name_of(client)
+        if table.publishes(name, publisher, message.type.name) != message.type:
+            self.gossip.change(Entry(table.version(name) + 1, publisher, message.type, True))
         version = table.version(name)
         self.out.when_synced(lambda: self.requests.advertised(client, message.request, version, now))
 
     def _unadvertise(self, link: str, client: str, message: Unadvertise, now: int) -> None:
-        table, name = self.tables.advertisements, self.tables.name
-        type = table.publishes(name, client, message.type)
+        table, name, publisher = self.tables.advertisements, self.tables.name, name_of(client)
+        type = table.publishes(name, publisher, message.type)
         if type is not None:
-            self.gossip.change(Entry(table.version(name) + 1, client, type, False))
+            self.gossip.change(Entry(table.version(name) + 1, publisher, type, False))
         self._done(link, message.request)
 
     def _get_advertisements(self, link: str, client: str, message: GetAdvertisements, now: int) -> None:
@@ -164,11 +200,8 @@ class Clients:
                     raise CallerError(
                         "the subscription changes faster than the network follows", hint="try again later"
                     )
-                self._close(subscription.id, replaced=True)
-            interest = Interest(message.version, subscription)
-            self.out.record(Opened(homes.position + 1, client, interest, self.tables.interests.epoch + 1))
-            self.streams.opened(subscription.id)
-            self.streams.safe_number = self.out.number
+                self.changes.close(subscription.id, replaced=True)
+            self.changes.open(client, Interest(message.version, subscription))
         version = homes.current[subscription.id]
         type, position = version.subscription.type, version.opened
         self.out.when_synced(lambda: self.requests.subscribed(client, message.request, type, position, now))
@@ -176,14 +209,8 @@ class Clients:
     def _unsubscribe(self, link: str, client: str, message: Unsubscribe, now: int) -> None:
         key = key_of(client, message.subscription)
         if key in self.tables.homes.current:
-            self._close(key, replaced=False)
+            self.changes.close(key, replaced=False)
         self._done(link, message.request)
-
-    def _close(self, key: str, *, replaced: bool) -> None:
-        type = self.tables.homes.current[key].subscription.type
-        self.out.record(Closed(self.tables.homes.position + 1, key, replaced, self.tables.interests.epoch + 1))
-        self.streams.closed(key, type)
-        self.streams.safe_number = self.out.number
 
     def _done(self, link: str, request: int) -> None:
         attachment = self.attached[link]
@@ -203,8 +230,8 @@ class Clients:
         Where custody is full they wait, and with them their publisher, whose credit they are.
         """
         attachment, publication = self.attached[link], message.publication
-        if publication.publisher != client:
-            raise CallerError(f"{client!r} cannot publish as {publication.publisher!r}")
+        if publication.publisher != attachment.name:
+            raise CallerError(f"{attachment.name!r} cannot publish as {publication.publisher!r}")
         expected, fast = attachment.expected, publication.fast
         if publication.sequence > expected[fast] or self.tables.custody.is_full():
             if len(attachment.early) < limits.PUBLISH_CREDIT:
@@ -280,6 +307,10 @@ class Clients:
 
     def flush(self, now: int) -> None:
         """Answers, notices and deliveries that may go out now."""
+        for claimed in self.moves.unattached:
+            for link in [link for link, attachment in self.attached.items() if attachment.client == claimed]:
+                self.lost_link(link)
+        self.moves.unattached.clear()
         for client, answer in self.requests.answers(now):
             for link, attachment in self.attached.items():
                 if attachment.client == client:
@@ -299,8 +330,8 @@ class Clients:
     def _deliver(self, until: dict[str, int], now: int) -> None:
         """Sends what is on disk: each durable queue up to its number. A crash gives later numbers to other events."""
         for name, number in until.items():
-            client = self.tables.deliveries.clients[name]
-            if client.link:
+            client = self.tables.deliveries.clients.get(name)
+            if client is not None and client.link:
                 for delivery in (*client.durable.ready(now, number), *client.fast.ready(now, client.fast.number)):
                     self.out.send(client.link, delivery)
 

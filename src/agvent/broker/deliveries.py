@@ -3,6 +3,9 @@
 A client that is slow gets at most DELIVERY_WINDOW of them unacknowledged; one that is away gets the rest when it comes
 back. Beyond its quota the oldest are let go, and one gap notice for each publisher stands in their place. Fast events
 have a queue of their own, in memory: its numbers begin anew, and higher, with each boot.
+
+A client that moved here has homes before this one (`sources`). What they hand over is queued as it comes; what arrives
+here waits behind it, and then goes without what was handed over, because for a while both homes were sent the same.
 """
 
 from __future__ import annotations
@@ -13,8 +16,23 @@ from itertools import islice, takewhile
 import msgspec
 
 from agvent import limits
-from agvent.broker.records import Acknowledged, Arrived, Booted, Joined, Noticed, Queued, Waited
-from agvent.wire.messages import Deliver, Gap
+from agvent.broker.records import (
+    Acknowledged,
+    Arrived,
+    Booted,
+    Claimed,
+    Handed,
+    HandedOver,
+    Held,
+    Joined,
+    Left,
+    Moved,
+    Noticed,
+    Queued,
+    Waited,
+)
+from agvent.wire.messages import Deliver, Gap, Passed, Source
+from agvent.wire.names import client_key, first_number, moves_of, name_of
 
 BOOT_SHIFT = 32
 
@@ -30,15 +48,16 @@ class Queue(msgspec.Struct):
     event_bytes: int = 0  # of the events that wait
     sent: int = 0  # the last number sent on the link the client has now
 
-    def add(self, record: Arrived, ids: tuple[str, ...]) -> None:
-        publication = record.publication
+    def add(self, delivery: Deliver | Gap, expires: int) -> None:
+        """The next delivery; it gets its number here."""
         self.number += 1
-        self.waiting[self.number] = _delivery(self.number, self.last_of.get(publication.publisher, 0), record, ids)
-        self.last_of[publication.publisher] = self.number
-        if not record.lost:
-            self.event_bytes += len(publication.event)
-        if publication.expires:
-            self.expires[self.number] = publication.expires
+        behind = self.last_of.get(delivery.publisher, 0)
+        self.waiting[self.number] = msgspec.structs.replace(delivery, number=self.number, after=0, behind=behind)
+        self.last_of[delivery.publisher] = self.number
+        if isinstance(delivery, Deliver):
+            self.event_bytes += len(delivery.event)
+        if expires:
+            self.expires[self.number] = expires
 
     def acknowledge(self, number: int) -> None:
         self.received = max(self.received, number)
@@ -84,13 +103,40 @@ class Queue(msgspec.Struct):
         assert self.event_bytes == sum(len(d.event) for d in self.waiting.values() if isinstance(d, Deliver))
 
 
+class Moving(msgspec.Struct):
+    """A client's way here. `taken` is how far the first of its sources has handed over. `origin` is the broker and the
+    client's key there: the same move said again is recognised by it."""
+
+    origin: tuple[str, str]
+    sources: tuple[Source, ...]
+    taken: int
+    waiting: list[Passed] = []
+    had: dict[tuple[str, int], frozenset[str]] = {}  # publisher, sequence -> the subscriptions it was handed over for
+
+    def behind(self) -> Iterator[Passed]:
+        """What waited, without what was handed over."""
+        for passed in self.waiting:
+            delivery = passed.delivery
+            had = self.had.get((delivery.publisher, delivery.sequence), ()) if isinstance(delivery, Deliver) else ()
+            ids = tuple(id for id in delivery.subscriptions if id not in had)
+            if ids:
+                yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), passed.expires)
+
+
 class Client(msgspec.Struct):
-    """A client that this broker is home to; `link` is where it is attached now, and not durable."""
+    """A client that this broker is home to; `link` is where it is attached now, and not durable. `claimed`: it has
+    another home since, which asks for what is here."""
 
     name: str
     durable: Queue
     fast: Queue
     link: str = ""
+    moving: Moving | None = None
+    claimed: bool = False
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        return self.moving.sources if self.moving is not None else ()
 
 
 class Deliveries:
@@ -110,8 +156,13 @@ class Deliveries:
         first = self._boot << BOOT_SHIFT
         return Queue(first, first, waiting={}, expires={}, last_of={}, sent=first)
 
+    def current(self, name: str) -> str:
+        """The key of a client that says only its name: that of its last move here."""
+        return max((key for key in self.clients if name_of(key) == name), key=moves_of, default=client_key(name, 0))
+
     def join(self, record: Joined) -> None:
-        durable = Queue(waiting={}, expires={}, last_of={})
+        first = first_number(record.client)
+        durable = Queue(first, first, waiting={}, expires={}, last_of={})
         self.clients.setdefault(record.client, Client(record.client, durable, self._fast_queue()))
 
     def recall(self, record: Queued) -> None:
@@ -127,19 +178,79 @@ class Deliveries:
         if record.expires:
             queue.expires[number] = record.expires
 
-    def snapshot(self) -> Iterator[Queued | Waited]:
+    def snapshot(self) -> Iterator[Queued | Waited | Held]:
         for name, client in self.clients.items():
             queue = client.durable
             yield Queued(name, queue.number, queue.received, dict(queue.last_of))
             for number, delivery in queue.waiting.items():
                 yield Waited(name, delivery, queue.expires.get(number, 0))
+            if (moving := client.moving) is not None or client.claimed:
+                yield _held(client, moving or Moving(("", ""), (), 0, [], {}))
+
+    def recall_held(self, record: Held) -> None:
+        """A client's way from a snapshot."""
+        client = self.clients[record.client]
+        client.claimed = record.claimed
+        had = {(publisher, sequence): frozenset(ids) for publisher, sequence, ids in record.had}
+        if record.origin != ("", ""):
+            client.moving = Moving(record.origin, record.sources, record.taken, list(record.waiting), had)
 
     def arrive(self, record: Arrived) -> None:
+        expires = record.publication.expires
         for name, versions in record.deliveries:
+            client, delivery = (
+                self.clients[name],
+                _delivery(record, tuple(key.partition("/")[2] for key, _ in versions)),
+            )
             self.stirred[name] = None
-            ids = tuple(key.partition("/")[2] for key, _ in versions)
-            queue = self.clients[name].fast if record.publication.fast else self.clients[name].durable
-            queue.add(record, ids)
+            if record.publication.fast:
+                client.fast.add(delivery, expires)
+            elif client.moving is not None and client.sources:
+                client.moving.waiting.append(Passed(delivery, expires))
+            else:
+                client.durable.add(delivery, expires)
+
+    # Moves
+
+    def move(self, record: Moved) -> None:
+        first = record.sources[0]
+        origin = (first.broker, first.client)
+        self.clients[record.client].moving = Moving(origin, record.sources, first.received, [], {})
+
+    def hand(self, record: Handed) -> None:
+        client = self.clients[record.client]
+        assert client.moving is not None
+        client.moving.taken = record.number
+        if record.passed is not None:
+            self.stirred[record.client] = None
+            delivery = record.passed.delivery
+            client.durable.add(delivery, record.passed.expires)
+            if isinstance(delivery, Deliver):
+                event = (delivery.publisher, delivery.sequence)
+                client.moving.had[event] = client.moving.had.get(event, frozenset()) | {*delivery.subscriptions}
+
+    def hand_over(self, record: HandedOver) -> None:
+        client = self.clients[record.client]
+        moving = client.moving
+        assert moving is not None
+        moving.sources = moving.sources[1:] if record.reason else ()
+        moving.taken = moving.sources[0].received if moving.sources else 0
+        if record.reason:
+            client.durable.add(Gap(0, 0, 0, "", 0, 0, False, record.reason, record.subscriptions), 0)
+        if not moving.sources:
+            for passed in moving.behind():
+                client.durable.add(passed.delivery, passed.expires)
+            moving.waiting, moving.had = [], {}
+        self.stirred[record.client] = None
+
+    def claim(self, record: Claimed) -> None:
+        client = self.clients[record.client]
+        client.claimed = True
+        client.durable.acknowledge(record.number)
+
+    def leave(self, record: Left) -> None:
+        del self.clients[record.client]
+        self.stirred.pop(record.client, None)
 
     def acknowledge(self, record: Acknowledged) -> None:
         self.clients[record.client].durable.acknowledge(record.number)
@@ -198,9 +309,17 @@ def _gap(delivery: Deliver, reason: str) -> Gap:
     )  # fmt: skip
 
 
-def _delivery(number: int, behind: int, record: Arrived, ids: tuple[str, ...]) -> Deliver | Gap:
+def _delivery(record: Arrived, ids: tuple[str, ...]) -> Deliver | Gap:
+    """What a client will get of an arrival, without its number."""
     publication = record.publication
     publisher, sequence, fast = publication.publisher, publication.sequence, publication.fast
     if record.lost:
-        return Gap(number, 0, behind, publisher, record.after + 1, sequence, fast, record.lost, ids)
-    return Deliver(number, 0, behind, publisher, sequence, fast, publication.event, ids)
+        return Gap(0, 0, 0, publisher, record.after + 1, sequence, fast, record.lost, ids)
+    return Deliver(0, 0, 0, publisher, sequence, fast, publication.event, ids)
+
+
+def _held(client: Client, moving: Moving) -> Held:
+    had = tuple((*event, tuple(sorted(ids))) for event, ids in moving.had.items())
+    return Held(
+        client.name, moving.origin, moving.sources, moving.taken, client.claimed, tuple(moving.waiting), had
+    )  # fmt: skip

@@ -22,6 +22,7 @@ from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.matching.subscriptions import Subscriptions
 from agvent.wire.messages import Interest
+from agvent.wire.names import name_of
 
 
 def key_of(client: str, id: str) -> str:
@@ -110,6 +111,16 @@ class HomeSubscriptions:
                 found.append(version)
         return sorted(found, key=lambda version: version.subscription.id)
 
+    def in_force(self, position: int) -> list[Version]:
+        """The versions open at a position, in order of their keys."""
+        found = [version for version in self.current.values() if version.opened <= position]
+        found += [version for version in self.replaced if version.opened <= position < version.closed]
+        return sorted(found, key=lambda version: version.subscription.id)
+
+    def of_client(self, client: str) -> list[Version]:
+        """A client's versions: those that are open, and those that are still owed something."""
+        return [one for one in (*self.current.values(), *self.replaced) if one.client == client]
+
     def check(self) -> None:
         assert len(self._index) == len(self.current)
         for version in self.replaced:
@@ -118,7 +129,7 @@ class HomeSubscriptions:
 
 def admits(to: Condition | None, destinations: tuple[str, ...], version: Version) -> bool:
     """Publisher-side filtering: does the publisher want this subscriber? (ABDES §3: double side filtering.)"""
-    if destinations and version.client not in destinations:
+    if destinations and name_of(version.client) not in destinations:
         return False
     return to is None or evaluate(to, version.subscription.context or {}) is True
 

@@ -10,7 +10,7 @@ import msgspec
 
 from agvent.errors import WireError
 from agvent.wire.codec import extended, extension
-from agvent.wire.messages import Copies, Deliver, Entered, Entry, Gap, Interest, Publication, Target
+from agvent.wire.messages import Copies, Deliver, Entered, Entry, Gap, Interest, Passed, Publication, Source, Target
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, tag_field="$", gc=False):
@@ -153,6 +153,46 @@ class Timed(Record, frozen=True, tag=22):
     at: int
 
 
+class Moved(Record, frozen=True, tag=23):
+    """A client is at home here now and was at these brokers before, the last one first: what arrives for it waits until
+    they have handed over what they have."""
+
+    client: str
+    sources: tuple[Source, ...]
+
+
+class Handed(Record, frozen=True, tag=24):
+    """A delivery that the client's last home passed on, up to that home's number; nothing if it is for no subscription
+    that the client still has."""
+
+    client: str
+    number: int
+    passed: Passed | None
+
+
+class HandedOver(Record, frozen=True, tag=25):
+    """The client's last home has nothing more for it; or, for a reason, nobody will ever know: then the homes before
+    that one are asked."""
+
+    client: str
+    reason: str
+    subscriptions: tuple[str, ...]
+
+
+class Claimed(Record, frozen=True, tag=26):
+    """The client's next home has every delivery up to this number on its disk."""
+
+    client: str
+    number: int
+    at: int
+
+
+class Left(Record, frozen=True, tag=27):
+    """A client that moved, and has nothing here any more."""
+
+    client: str
+
+
 # Of a snapshot: what the tables hold, without how it came about. With Owned and Kept they say everything.
 
 
@@ -210,9 +250,32 @@ class Waited(Record, frozen=True, tag=21):
     expires: int
 
 
+class Remembered(Record, frozen=True, tag=28):
+    """A life of a publisher: the sequences that came last, and in each range that it sent to two entries."""
+
+    publisher: str
+    life: int
+    recent: tuple[int, ...]
+    retried: tuple[tuple[tuple[int, int], tuple[int, ...]], ...]
+
+
+class Held(Record, frozen=True, tag=29):
+    """What a client that is moving has waiting behind its last home's: deliveries without a number. And what it was
+    handed already, as (publisher, sequence, subscriptions)."""
+
+    client: str
+    origin: tuple[str, str]
+    sources: tuple[Source, ...]
+    taken: int
+    claimed: bool
+    waiting: tuple[Passed, ...]
+    had: tuple[tuple[str, int, tuple[str, ...]], ...]
+
+
 AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
-    | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed
+    | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
+    | HandedOver | Claimed | Left | Remembered | Held
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

@@ -131,7 +131,7 @@ class Streams:
                 send((owner,), stream.sent)
 
     def _is_behind(self, owner: str, stream: Stream) -> bool:
-        if stream.fresh and stream.number == 0 and self._table.is_silent(owner):
+        if stream.fresh and stream.number == 0 and not stream.asked and self._table.is_silent(owner):
             return self._has_roots(owner, stream)
         return (
             stream.number == 0
@@ -233,6 +233,15 @@ class Streams:
             stream.asked = stream.sent is None and stream.settled < first
             if stream.asked:
                 self._stirred[owner] = None
+
+    def has_everybody(self, position: int) -> bool:
+        """Has every entry applied this home's stream up to a position? Those that have not are told."""
+        behind = [owner for owner, one in self.streams.items() if one.number == 0 or one.position < position]
+        for owner in behind:
+            if self.streams[owner].sent is None:
+                self.streams[owner].asked = True
+                self._stirred[owner] = None
+        return not behind
 
     def check(self) -> None:
         self.covering.check()

@@ -19,13 +19,19 @@ from agvent.broker.records import (
     Acknowledged,
     Arrived,
     Booted,
+    Claimed,
     Closed,
     Confirmed,
     Counted,
+    Handed,
+    HandedOver,
     Heard,
+    Held,
     Joined,
     Kept,
+    Left,
     Lost,
+    Moved,
     Noticed,
     Opened,
     Owned,
@@ -33,6 +39,7 @@ from agvent.broker.records import (
     Reached,
     Record,
     Released,
+    Remembered,
     Settled,
     Stood,
     Timed,
@@ -76,6 +83,13 @@ class Tables:
             Queued: self.deliveries.recall,
             Waited: self.deliveries.recall_waiting,
             Timed: lambda _: None,
+            Moved: self.deliveries.move,
+            Handed: self.deliveries.hand,
+            HandedOver: self.deliveries.hand_over,
+            Claimed: self.deliveries.claim,
+            Left: self.deliveries.leave,
+            Remembered: self.arrivals.repeats.recall,
+            Held: self.deliveries.recall_held,
         }
 
     def apply(self, record: Record) -> None:
@@ -125,6 +139,7 @@ class Tables:
         yield from self.homes.snapshot()
         yield from self.interests.snapshot()
         yield Reached(self.custody.entered(), self.custody.chains(), self.arrivals.chains())
+        yield from self.arrivals.repeats.snapshot()
         yield from self.arrivals.snapshot()
         yield from self.custody.snapshot()
         yield from self.deliveries.snapshot()

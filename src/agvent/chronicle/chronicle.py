@@ -4,6 +4,9 @@ Records are taken in the order of the journal. After a restart the journal is ta
 rows of what was logged before are dropped: what waits for an acknowledgement is known from then on as it was.
 
 A broker that lost its disk begins its positions and epochs anew, so in the log its next incarnation is another broker.
+
+A client has one name in the log, wherever it is at home. What an old home hands over to the next counts as delivered
+there: the next one answers for it, and its own rows begin after them.
 """
 
 from __future__ import annotations
@@ -14,12 +17,17 @@ from typing import Any, Final
 
 import msgspec
 
+from agvent.broker.homes import key_of
 from agvent.broker.records import (
     Accepted,
     Acknowledged,
     Arrived,
+    Claimed,
     Closed,
+    Handed,
+    HandedOver,
     Heard,
+    Moved,
     Noticed,
     Opened,
     Owned,
@@ -35,13 +43,16 @@ from agvent.store.event_columns import LoggedEvent
 from agvent.store.values import encode_value
 from agvent.types import Advertisement, AgventType
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Answered, Publication
+from agvent.wire.messages import Answered, Deliver, Passed, Publication
+from agvent.wire.names import first_number, moves_of, name_of
 
 DURABLE: Final = "durable"
 """Fast events have no records, and so no rows."""
 
 INCARNATION_SHIFT: Final = 40
-"""A subscription's positions rise across a lost disk: each incarnation begins at the next trillion."""
+MOVE_SHIFT: Final = 50
+"""A subscription's positions rise across a lost disk, where each incarnation begins at the next trillion, and from home
+to home, where each begins a thousand trillions higher."""
 
 NULL: Final = Attribute(("null",))
 
@@ -60,11 +71,46 @@ def moment(at: int) -> datetime:
     return EPOCH + at * MICROSECOND
 
 
+Delivered = tuple[Arrived, tuple[tuple[str, int], ...]]
+"""An arrival, and the subscriptions of one client that it is for, as (key, version)."""
+
+
 class Waiting(msgspec.Struct):
-    """A client's durable queue: deliveries that were not acknowledged, by number."""
+    """A client's durable queue: deliveries that were not acknowledged, by number. While it is `moving`, what arrives is
+    `behind` what its old home hands over."""
 
     number: int = 0
-    arrived: dict[int, tuple[Arrived, tuple[tuple[str, int], ...]]] = {}
+    arrived: dict[int, Delivered] = {}
+    moving: bool = False
+    behind: list[Delivered] = []
+    had: dict[tuple[str, int], set[str]] = {}
+
+    def add(self, delivered: Delivered) -> None:
+        if self.moving:
+            self.behind.append(delivered)
+        else:
+            self.number += 1
+            self.arrived[self.number] = delivered
+
+    def handed(self, passed: Passed | None) -> None:
+        """The old home's log has it; here it only takes a number."""
+        if passed is not None:
+            self.number += 1
+            if isinstance(passed.delivery, Deliver):
+                event = (passed.delivery.publisher, passed.delivery.sequence)
+                self.had.setdefault(event, set()).update(passed.delivery.subscriptions)
+
+    def handed_over(self, record: HandedOver) -> None:
+        """What waited takes its place, without what was handed over."""
+        self.moving = False
+        self.number += bool(record.reason)
+        behind, self.behind = self.behind, []
+        for arrived, versions in behind:
+            had = self.had.get((arrived.publication.publisher, arrived.publication.sequence), ())
+            left = versions if arrived.lost else tuple(one for one in versions if one[0].partition("/")[2] not in had)
+            if left:
+                self.add((arrived, left))
+        self.had = {}
 
 
 class Chronicle:
@@ -79,7 +125,7 @@ class Chronicle:
         self._open: dict[str, tuple[str, int]] = {}  # subscription -> client, version
         self._clients: dict[str, Waiting] = {}
         self._before = (incarnation - 1) << INCARNATION_SHIFT
-        self._delivered: dict[str, int] = {}  # subscription -> the position of its last delivery
+        self._delivered: dict[str, int] = {}  # subscription's key -> the position of its last delivery
         self._take: dict[type[Record], Callable[[Any, int], None]] = {
             Owned: self._owned,
             Opened: self._opened,
@@ -89,6 +135,10 @@ class Chronicle:
             Arrived: self._arrived,
             Acknowledged: self._acknowledged,
             Noticed: self._noticed,
+            Moved: lambda record, _: setattr(self._waiting(record.client), "moving", True),
+            Handed: lambda record, _: self._waiting(record.client).handed(record.passed),
+            HandedOver: self._handed_over,
+            Claimed: self._acknowledged,
         }
 
     def take(self, record: Record, at: int) -> None:
@@ -124,7 +174,11 @@ class Chronicle:
         self._open[subscription.id] = (record.client, version)
         self.rows.subscriptions.append(
             subscription_row(
-                subscription, version=version, subscriber=record.client, home_broker=self.name, created_at=moment(at)
+                msgspec.structs.replace(subscription, id=_public(subscription.id)),
+                version=version,
+                subscriber=name_of(record.client),
+                home_broker=self.name,
+                created_at=moment(at),
             )
         )
         self._changed(record, "open", subscription.id, version, at)
@@ -133,7 +187,7 @@ class Chronicle:
         client, version = self._open.pop(record.key)
         self._changed(record, "close", record.key, version, at)
         if not record.replaced:
-            self._gap(at, "unsubscribed", subscription=record.key, subscriber=client)
+            self._gap(at, "unsubscribed", subscription=_public(record.key), subscriber=name_of(client))
 
     def _changed(self, record: Opened | Closed, change: str, subscription: str, version: int, at: int) -> None:
         self.rows.changes.append(
@@ -141,7 +195,7 @@ class Chronicle:
                 "home_broker": self.name,
                 "position": record.position,
                 "change": change,
-                "subscription": subscription,
+                "subscription": _public(subscription),
                 "version": version,
                 "changed_at": moment(at),
             }
@@ -202,13 +256,22 @@ class Chronicle:
 
     def _arrived(self, record: Arrived, at: int) -> None:
         for client, versions in record.deliveries:
-            waiting = self._clients.setdefault(client, Waiting(arrived={}))
-            waiting.number += 1
-            waiting.arrived[waiting.number] = (record, versions)
+            self._waiting(client).add((record, versions))
         if record.lost == "expired":  # to nobody: so far as it is known here, to everybody
             self._gap(at, record.lost, publication=record.publication, after=record.after)
 
-    def _acknowledged(self, record: Acknowledged, at: int) -> None:
+    def _waiting(self, client: str) -> Waiting:
+        if client not in self._clients:
+            self._clients[client] = Waiting(first_number(client), {}, False, [], {})
+        return self._clients[client]
+
+    def _handed_over(self, record: HandedOver, at: int) -> None:
+        waiting = self._waiting(record.client)
+        if record.reason:
+            self._gap(at, record.reason, subscriber=name_of(record.client))
+        waiting.handed_over(record)
+
+    def _acknowledged(self, record: Acknowledged | Claimed, at: int) -> None:
         for arrived, versions in self._taken(record.client, record.number):
             expires = arrived.publication.expires
             late = "expired" if 0 < expires <= record.at else ""
@@ -223,18 +286,19 @@ class Chronicle:
             for subscription, _ in versions:
                 self._lost(arrived, arrived.lost or record.reason, record.client, subscription, at)
 
-    def _taken(self, client: str, number: int) -> list[tuple[Arrived, tuple[tuple[str, int], ...]]]:
-        waiting = self._clients.setdefault(client, Waiting(arrived={}))
+    def _taken(self, client: str, number: int) -> list[Delivered]:
+        waiting = self._waiting(client)
         return [waiting.arrived.pop(one) for one in list(waiting.arrived) if one <= number]
 
-    def _delivery(self, arrived: Arrived, record: Acknowledged, subscription: str, version: int) -> None:
-        self._delivered[subscription] = self._delivered.get(subscription, self._before) + 1
+    def _delivery(self, arrived: Arrived, record: Acknowledged | Claimed, subscription: str, version: int) -> None:
+        before = self._before + (moves_of(record.client) << MOVE_SHIFT)
+        self._delivered[subscription] = self._delivered.get(subscription, before) + 1
         self.rows.deliveries.append(
             {
                 **_key(arrived.publication),
-                "subscription": subscription,
+                "subscription": _public(subscription),
                 "version": version,
-                "subscriber": record.client,
+                "subscriber": name_of(record.client),
                 "home_broker": self.name,
                 "entry_broker": logged_name(arrived.entered.entry, arrived.entered.incarnation),
                 "epoch": arrived.entered.epoch,
@@ -247,7 +311,12 @@ class Chronicle:
     def _lost(self, arrived: Arrived, reason: str, client: str, subscription: str, at: int) -> None:
         after = arrived.after if arrived.lost else arrived.publication.sequence - 1
         self._gap(
-            at, reason, subscription=subscription, subscriber=client, publication=arrived.publication, after=after
+            at,
+            reason,
+            subscription=_public(subscription),
+            subscriber=name_of(client),
+            publication=arrived.publication,
+            after=after,
         )
 
     def _gap(
@@ -274,6 +343,16 @@ class Chronicle:
                 "noticed_at": moment(at),
             }
         )
+
+
+def _public(key: str) -> str:
+    """A subscription as its client knows it, wherever that is at home.
+
+    >>> _public("ann/s1"), _public("ann~2/s1")
+    ('ann/s1', 'ann/s1')
+    """
+    client, _, id = key.partition("/")
+    return key_of(name_of(client), id)
 
 
 def _call_text(answered: Answered) -> str | None:

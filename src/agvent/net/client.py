@@ -7,6 +7,7 @@ was given up may still happen: a publication that nobody waits for is unknown, n
 from __future__ import annotations
 
 import asyncio
+import secrets
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,7 +69,7 @@ class Client:
         self.name = name
         self.context: Mapping[str, Any] | None = context
         self._is_guest = is_guest  # nobody of that name comes back: it leaves nothing behind
-        self._session = Session(name, prompt=False)
+        self._session = Session(name, prompt=False, life=secrets.randbits(32))
         self._attachment = Attachment(
             self._session, addresses, failover_s=failover_s, credentials=credentials, told=self._hear
         )

@@ -279,7 +279,8 @@ class BrokerServer:
         return ""
 
     def _welcome(self, name: str) -> Welcome:
-        home = name in self.broker.tables.deliveries.clients
+        deliveries = self.broker.tables.deliveries
+        home = deliveries.current(name) in deliveries.clients
         return Welcome(
             broker=self.config.name, incarnation=self.identity.incarnation, load=len(self.clients), home=home
         )

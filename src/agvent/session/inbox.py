@@ -18,7 +18,7 @@ class Inbox:
         self.received = 0
         self._undone: list[int] = []  # a heap of the numbers given, without those at its top that are done
         self._done: set[int] = set()  # numbers in the heap that are done
-        self._ahead: set[int] = set()
+        self._ahead: dict[int, tuple[str, int]] = {}  # number -> publisher and sequence
         self._next: dict[int, int] = {}  # number -> the one sent after it, of those that came
         self._early: dict[int, Deliver | Gap] = {}  # `behind` -> what waits for it
 
@@ -31,7 +31,11 @@ class Inbox:
         """The broker sends nothing up to a number any more: an earlier process had it, or an earlier boot."""
         if number > self.received:
             self.received = number
-            self._ahead = {one for one in self._ahead if one > number}
+            self._ahead = {one: event for one, event in self._ahead.items() if one > number}
+
+    def given_ahead(self) -> set[tuple[str, int]]:
+        """The events beyond `received` that were given."""
+        return {*self._ahead.values()}
 
     @property
     def acknowledged(self) -> int:
@@ -39,7 +43,7 @@ class Inbox:
         return min(self.received, self._undone[0] - 1) if self._undone else self.received
 
     def done(self, number: int) -> None:
-        """The caller is done with a delivery it was given."""
+        """The caller is done with a delivery it was given, by this home or one before it."""
         self._done.add(number)
         while self._undone and self._undone[0] in self._done:
             self._done.remove(heappop(self._undone))
@@ -57,7 +61,7 @@ class Inbox:
                 self._early[message.behind] = message
         while (following := self._next.get(self.received)) is not None and following in self._ahead:
             del self._next[self.received]
-            self._ahead.discard(following)
+            self._ahead.pop(following)
             self.received = following
         return given
 
@@ -70,5 +74,5 @@ class Inbox:
         while waiting is not None:
             given.append(waiting)
             heappush(self._undone, waiting.number)
-            self._ahead.add(waiting.number)
+            self._ahead[waiting.number] = (waiting.publisher, waiting.sequence if isinstance(waiting, Deliver) else 0)
             waiting = self._early.pop(waiting.number, None)

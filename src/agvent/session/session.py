@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import takewhile
+from typing import Final
+
+from msgspec.structs import replace
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
@@ -26,30 +29,41 @@ from agvent.wire.messages import (
     Done,
     Gap,
     GetAdvertisements,
+    Move,
     Publication,
     Publish,
     Published,
     Received,
     Refused,
+    Source,
     Subscribe,
     Subscribed,
     Unadvertise,
     Unsubscribe,
 )
+from agvent.wire.names import client_key
 
-Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements
+Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move
+
+
+RETRIED_MAX: Final = 16
+"""Changes of entry that a publication tells of: as many as a home remembers."""
 
 
 class Session:
     """One client. Sequences, versions and requests only grow.
 
-    A delivery is acknowledged when the caller is `done` with it; with `prompt`, when it was given."""
+    A delivery is acknowledged when the caller is `done` with it; with `prompt`, when it was given. `life` tells this
+    process from earlier ones of the same name."""
 
-    def __init__(self, client: str, *, prompt: bool = True) -> None:
+    def __init__(self, client: str, *, prompt: bool = True, life: int = 0) -> None:
         self.client = client
         self.prompt = prompt
+        self.life = life
         self.broker = ""
         self.incarnation = 0
+        self.moves = 0
+        self.sources: tuple[Source, ...] = ()  # homes before this one, until this one answers for what they have
         self.inboxes = (Inbox(), Inbox())  # durable, fast
         self.attached = False
         self.credit = 0
@@ -58,6 +72,9 @@ class Session:
         self.types: dict[str, AgventType] = {}
         self.subscriptions: dict[str, Subscribe] = {}
         self._sequences = [0, 0]  # durable, fast
+        self._tried = [0, 0]  # the highest that were sent to any broker
+        self._retried: list[tuple[tuple[int, int], ...]] = [(), ()]
+        self._had: set[tuple[str, int]] = set()  # events given before a move, which the new home may send again
         self._request = 0
         self._version = 0
         self._sent: set[tuple[bool, int]] = set()  # publications that went out on this link
@@ -99,7 +116,9 @@ class Session:
         """Publishes an event and gives its sequence; it goes out when the broker's credit allows."""
         self._sequences[fast] += 1
         sequence = self._sequences[fast]
-        publication = Publication(self.client, sequence, encode_event(event), to, destinations, expires, fast)
+        publication = Publication(
+            self.client, sequence, encode_event(event), to, destinations, expires, fast, self.life
+        )
         self.unacknowledged[fast, sequence] = publication
         self._unsent.append((fast, sequence))
         return sequence
@@ -127,7 +146,7 @@ class Session:
             min((s for f, s in self.unacknowledged if f == fast), default=self._sequences[fast] + 1) for fast in (0, 1)
         )
         durable, fast = (inbox.acknowledged for inbox in self.inboxes)
-        self._out = [Attach(self.client, self.incarnation, durable, fast, first, fast_first, self.broker)]
+        self._out = [Attach(self.client, self.incarnation, durable, fast, first, fast_first, self.broker, self.moves)]
 
     def link_down(self) -> None:
         self.attached = False
@@ -147,6 +166,7 @@ class Session:
             key = self._unsent.popleft()
             if key in self.unacknowledged:
                 self._sent.add(key)
+                self._tried[key[0]] = max(key[1], self._tried[key[0]])
                 yield self.unacknowledged[key]
 
     def receive(self, message: AnyMessage) -> list[AnyMessage]:
@@ -160,6 +180,8 @@ class Session:
         if isinstance(message, Refused) and message.sequence:
             return [message]
         request = getattr(message, "request", 0)
+        if isinstance(self.requests.get(request), Move):
+            return self._moved(message)
         if isinstance(message, (Advertised, Subscribed)) and message.pending:
             return [message] if request in self.requests else []
         if isinstance(message, (Advertised, Subscribed, Done, Refused)) or request:
@@ -169,11 +191,21 @@ class Session:
     def _delivered(self, message: Deliver | Gap) -> list[AnyMessage]:
         inbox = self.inboxes[message.fast]
         given = inbox.take(message)
+        if self._had and not message.fast:
+            given = self._without_had(given)
         if self.prompt:
             for one in given:
                 inbox.done(one.number)
             self._acknowledge()
         return [*given]
+
+    def _without_had(self, given: list[Deliver | Gap]) -> list[Deliver | Gap]:
+        """What the old home gave before something larger had come, and the new one gives again."""
+        again = [one for one in given if isinstance(one, Deliver) and (one.publisher, one.sequence) in self._had]
+        for one in again:
+            self._had.discard((one.publisher, one.sequence))
+            self.inboxes[False].done(one.number)
+        return [one for one in given if one not in again]
 
     def done(self, message: Deliver | Gap) -> None:
         """The caller is done with a delivery: it will not come again, whatever happens to this process."""
@@ -197,15 +229,19 @@ class Session:
         return [message] if done else []
 
     def _attached(self, message: Attached) -> list[AnyMessage]:
-        """Says again what was not answered; to a broker that lost its disk, everything that is to hold."""
+        """Says again what was not answered; to a new home, or one that lost its disk, everything that is to hold."""
         self.attached, self.credit = True, message.credit
         self._sent.clear()
         self._unsent = deque(self.unacknowledged)
         known = (self.broker, self.incarnation)
         lost = known not in (("", 0), (message.broker, message.incarnation))
-        self.broker, self.incarnation = message.broker, message.incarnation
+        moved = lost and known[0] != message.broker
+        if moved:
+            self._leave_home()
+        self.broker, self.incarnation, self.moves = message.broker, message.incarnation, message.moves
         if lost:
-            self.inboxes = (Inbox(), Inbox())
+            self._retry_elsewhere()
+            self.inboxes = (self.inboxes[False] if moved else Inbox(), Inbox())
         elif known == ("", 0):
             self._sequences = [*map(max, self._sequences, (message.sequence, message.fast_sequence))]
             self._version = max(self._version, message.version)
@@ -219,10 +255,38 @@ class Session:
                 self._version += 1  # at a home that knows nothing of the versions before
                 self.subscriptions[id] = Subscribe(self._next_request(), self._version, subscribe.subscription)
                 self._again(self.subscriptions[id])
+        if moved:
+            self._again(Move(self._next_request(), self.sources))
         self._out.extend(self.requests.values())
-        reason = "lost_disk" if known[0] == message.broker else "moved"
-        notice = Gap(0, 0, 0, "", 0, 0, False, reason, tuple(self.subscriptions))
-        return [message, notice] if lost and self.subscriptions else [message]
+        notice = Gap(0, 0, 0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
+        return [message, notice] if lost and not moved and self.subscriptions else [message]
+
+    def _leave_home(self) -> None:
+        """What the home until now has for this client is to come to the next one."""
+        inbox = self.inboxes[False]
+        home = Source(self.broker, self.incarnation, client_key(self.client, self.moves), inbox.received)
+        self.sources = (home, *self.sources)
+        self._had |= inbox.given_ahead()
+        for number in [number for number, request in self.requests.items() if isinstance(request, Move)]:
+            del self.requests[number]
+
+    def _moved(self, message: AnyMessage) -> list[AnyMessage]:
+        """The new home answers for what the old ones have; or will not, and then nobody does."""
+        del self.requests[getattr(message, "request", 0)]
+        self.sources = ()
+        if isinstance(message, Refused) and self.subscriptions:
+            return [Gap(0, 0, 0, "", 0, 0, False, "moved", tuple(self.subscriptions))]
+        return []
+
+    def _retry_elsewhere(self) -> None:
+        """What was sent and not acknowledged goes to another entry now, and says so: it may come to a home twice."""
+        for fast in (False, True):
+            first = min((sequence for kind, sequence in self.unacknowledged if kind == fast), default=0)
+            if 0 < first <= self._tried[fast]:
+                self._retried[fast] = (*self._retried[fast], (first, self._tried[fast]))[-RETRIED_MAX:]
+        for key, publication in self.unacknowledged.items():
+            if key[1] <= self._tried[key[0]]:
+                self.unacknowledged[key] = replace(publication, retried=self._retried[key[0]])
 
     def _again(self, request: Request) -> None:
         """A standing request in place of an unanswered one of the same purpose."""
@@ -238,3 +302,5 @@ def _subject(request: Request) -> str:
             return name
         case Advertise(_, type):
             return type.name
+        case Move():
+            return ""

@@ -138,7 +138,7 @@ class Faults:
 
     def _leave(self, lasts: int) -> str:
         """A broker without clients, and without which the others stay connected, leaves for good."""
-        homes = {client.home for client in self.world.clients.values()}
+        homes = {home for client in self.world.clients.values() for home in client.homes}
         free = [node for node in self.world.brokers.values() if node.alive and node.name not in homes]
         free = [node for node in free if self.world.is_connected_without(node.name)]
         if not free:
@@ -146,6 +146,18 @@ class Faults:
         node = self.random.choice(free)
         node.leave()
         return node.name
+
+    # Clients
+
+    def _move(self, lasts: int) -> str:
+        """A client goes to another broker, whatever state that is in; perhaps back to one where it was."""
+        client = self.random.choice(list(self.world.clients.values()))
+        stayed = [node.name for node in self.world.brokers.values() if not node.left and node.name != client.home]
+        if not stayed or not client.ends:
+            return ""
+        home = self.random.choice(stayed)
+        self.world.move(client.name, home)
+        return f"{client.name} to {home}"
 
     # The end of chaos
 

@@ -3,6 +3,8 @@
 Each broker's records are in the order of its journal. An Accepted stands after the changes that its epoch had applied,
 so walking the journal gives for each event the position of every home, and the homes' Opened and Closed give the
 versions that were open there. The filter's own evaluator decides the rest.
+
+An event that its publisher sent to two entries is due to whom it is due by both: a home takes the first that comes.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from agvent.filters.tree import Condition
 from agvent.sim.world import History
 from agvent.wire.codec import decode_event
 from agvent.wire.messages import Deliver, Gap
+from agvent.wire.names import name_of
 
 EventKey = tuple[str, int]
 """Publisher and sequence of a durable event."""
@@ -55,6 +58,17 @@ class AcceptedEvent(msgspec.Struct):
     homes: dict[str, Heads]
 
 
+def is_for(accepted: AcceptedEvent, known: Known) -> bool:
+    """Does the event match the subscription, and does its publisher want that subscriber?"""
+    publication = accepted.record.publication
+    if publication.destinations and known.client not in publication.destinations:
+        return False
+    answers = Answers(accepted.record.entered.answers, accepted.event.cargo)
+    if not evaluate(known.condition, accepted.event, answers):
+        return False
+    return not publication.to or evaluate(parse(publication.to), known.subscription.context or {}) is True
+
+
 class Ledger:
     """What a run's history says. `due` must have been received, `allowed` may have been."""
 
@@ -74,14 +88,19 @@ class Ledger:
             for told in history.told
             if isinstance(told.message, Gap) and told.message.publisher and not told.message.fast
         ]
-        self.due: set[Due] = set()
         self.allowed: set[Due] = set()
         lost = set(history.lost_disks)
+        due: dict[EventKey, set[Due]] = {}
         for accepted in self.events:
-            self._judge(accepted, lost)
+            publication = accepted.record.publication
+            found = self._judge(accepted, lost)
+            event = (publication.publisher, publication.sequence)
+            due[event] = due.get(event, found) & found
+        self.due: set[Due] = set().union(*due.values())
 
     def _read(self, history: History) -> None:
         applied: dict[tuple[str, int], dict[str, Heads]] = {}
+        unsubscribed = {(one.client, one.args[0]) for one in history.asked if one.method == "unsubscribe"}
         for on_disk in history.on_disk:
             broker = (on_disk.broker, on_disk.incarnation)
             here = applied.setdefault(broker, {})
@@ -89,7 +108,9 @@ class Ledger:
             if isinstance(record, Opened):
                 subscription = record.interest.subscription
                 id = subscription.id.partition("/")[2]
-                known = Known(record.client, id, subscription, subscription.condition(), record.position)
+                client = name_of(record.client)
+                known = Known(client, id, subscription, subscription.condition(), record.position)
+                known.ended = (client, id) in unsubscribed
                 self.versions.setdefault(broker, []).append(known)
             elif isinstance(record, Closed):
                 self._close(broker, record)
@@ -109,26 +130,23 @@ class Ledger:
                 known.closed = known.closed or record.position
                 known.ended = known.ended or not record.replaced
 
-    def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> None:
+    def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> set[Due]:
+        """To whom an event is due by this entry."""
+        found: set[Due] = set()
         publication = accepted.record.publication
-        to = parse(publication.to) if publication.to else None
-        answers = Answers(accepted.record.entered.answers, accepted.event.cargo)
         for home, heads in accepted.homes.items():
             for known in self.versions.get((home, heads.incarnation), []):
                 if not known.opened <= heads.position or (known.closed and known.closed <= heads.position):
                     continue
-                if publication.destinations and known.client not in publication.destinations:
-                    continue
-                if not evaluate(known.condition, accepted.event, answers):
-                    continue
-                if to is not None and not evaluate(to, known.subscription.context or {}):
+                if not is_for(accepted, known):
                     continue
                 due = (known.client, known.id, publication.publisher, publication.sequence)
                 self.allowed.add(due)
                 entry = (accepted.record.entered.entry, accepted.record.entered.incarnation)
                 spared = known.ended or publication.expires or {entry, (home, heads.incarnation)} & lost
                 if not spared and not self._has_gap(due):
-                    self.due.add(due)
+                    found.add(due)
+        return found
 
     def _has_gap(self, due: Due) -> bool:
         return any(

@@ -240,6 +240,7 @@ class ClientNode(Node):
     def __init__(self, world: World, name: str, home: str) -> None:
         super().__init__(world, name)
         self.home = home
+        self.homes = [home]  # all it had
         self.session = Session(name)
         self.open(home)
 
@@ -271,3 +272,10 @@ class ClientNode(Node):
 
     def back(self) -> None:
         self.open(self.home)
+
+    def move(self, home: str) -> None:
+        """Leaves its broker for another, without a word."""
+        self.leave()
+        self.home = home
+        self.homes.append(home)
+        self.back()

@@ -17,6 +17,7 @@ MIXES: Final[dict[str, tuple[str, ...]]] = {
     "all": ("cut", "one_way", "lossy", "slow", "crash", "crash", "pause", "slow_disk", "partition"),
     "disks": ("crash", "lose_disk", "cut"),
     "members": ("join", "join", "leave", "crash", "cut"),
+    "moves": ("move", "move", "move", "crash", "pause", "cut", "partition"),
 }
 """The faults that a run may have; sim/faults.py says what each is."""
 

@@ -56,6 +56,7 @@ class Told(msgspec.Struct, frozen=True):
     at: int
     client: str
     message: AnyMessage
+    home: str = ""
 
 
 EventKey = tuple[str, int, bool]
@@ -153,13 +154,21 @@ class World:
 
     def attach(self, client: str, home: str, conditions: Conditions = GOOD) -> ClientNode:
         """A new client at a broker."""
-        self.network.connect(client, home, conditions)
-        self._neighbours.setdefault(home, []).append(client)
-        node = self.brokers[home]
-        if node.alive:
-            node.open(client)
+        self._wire(client, home, conditions)
         made = self.clients[client] = ClientNode(self, client, home)
         return made
+
+    def move(self, client: str, home: str) -> None:
+        """A client goes to another broker."""
+        if client not in self._neighbours.get(home, []):
+            self._wire(client, home, GOOD)
+        self.clients[client].move(home)
+
+    def _wire(self, client: str, home: str, conditions: Conditions) -> None:
+        self.network.connect(client, home, conditions)
+        self._neighbours.setdefault(home, []).append(client)
+        if self.brokers[home].alive:
+            self.brokers[home].open(client)
 
     # Time
 
@@ -250,7 +259,7 @@ class World:
             self.history.on_disk.append(OnDisk(self.now, node.name, node.incarnation, record))
 
     def told(self, node: ClientNode, message: AnyMessage) -> None:
-        self.history.told.append(Told(self.now, node.name, message))
+        self.history.told.append(Told(self.now, node.name, message, node.home))
         if self.trace is not None:
             self.trace.told(self.now - START_US, node.name, message)
 

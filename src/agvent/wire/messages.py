@@ -32,7 +32,9 @@ class Message(Part, frozen=True, tag_field="$"):
 class Publication(Part, frozen=True):
     """An event as its publisher sent it. Brokers on the way keep `event` as bytes and do not read it.
 
-    `to` is an SQL filter over a subscriber's context, `destinations` the clients it is for (all if empty).
+    `to` is an SQL filter over a subscriber's context, `destinations` the clients it is for (all if empty). `life` tells
+    a publisher's process from one before it that had the same name. `retried` are the sequences, from one to another,
+    that this life sent to a second entry because the first had not acknowledged them: a home drops the repeat.
     """
 
     publisher: str
@@ -42,6 +44,8 @@ class Publication(Part, frozen=True):
     destinations: tuple[str, ...] = ()
     expires: int = 0
     fast: bool = False
+    life: int = 0
+    retried: tuple[tuple[int, int], ...] = ()
 
 
 class Call(Part, frozen=True):
@@ -132,6 +136,40 @@ class Took(Message, frozen=True, tag=4):
     homes: tuple[str, ...]
 
 
+# Deliveries, from a home to a client and to its next home
+
+
+class Deliver(Message, frozen=True, tag=34):
+    """One event for all the client's subscriptions that it matched.
+
+    `after` is the number sent before it, `behind` that of the same publisher's one before it: a large event may come
+    later than what was sent after it, and holds back its own publisher's events only.
+    """
+
+    number: int
+    after: int
+    behind: int
+    publisher: str
+    sequence: int
+    fast: bool
+    event: bytes
+    subscriptions: tuple[str, ...]
+
+
+class Gap(Message, frozen=True, tag=35):
+    """Events that will not come: in the numbered stream of deliveries, so that it has its place and is acknowledged."""
+
+    number: int
+    after: int
+    behind: int
+    publisher: str
+    first: int
+    last: int
+    fast: bool
+    reason: str
+    subscriptions: tuple[str, ...]
+
+
 # Routed bodies
 
 
@@ -197,7 +235,47 @@ class Answer(Message, frozen=True, tag=14):
     incarnation: int
 
 
-Body = Delta | Applied | Confirm | Seek | Answer
+class Source(Part, frozen=True):
+    """Where a client was at home before: its key there, and the last delivery it had from there."""
+
+    broker: str
+    incarnation: int
+    client: str
+    received: int
+
+
+class Claim(Message, frozen=True, tag=15):
+    """A client's new home asks an earlier one for what it still has for the client, after number `taken`.
+
+    `close`: the client's subscriptions are in force from the new home everywhere, so here they may end. `before` are
+    the homes before that one, for it to ask if the client never told it."""
+
+    home: str
+    client: str
+    source: Source
+    taken: int
+    close: bool
+    before: tuple[Source, ...]
+
+
+class Passed(Part, frozen=True):
+    """A delivery on its way from one home to the next."""
+
+    delivery: Deliver | Gap
+    expires: int
+
+
+class Handing(Message, frozen=True, tag=16):
+    """The answer to a Claim: deliveries after `taken`. `drained`: nothing more will come."""
+
+    source: Source
+    client: str
+    taken: int
+    deliveries: tuple[Passed, ...]
+    drained: bool
+
+
+Body = Delta | Applied | Confirm | Seek | Answer | Claim | Handing
 
 
 class Routed(Message, frozen=True, tag=5):
@@ -215,7 +293,8 @@ class Routed(Message, frozen=True, tag=5):
 
 class Attach(Message, frozen=True, tag=20):
     """A client's first message on a link: the last deliveries it has, the first sequences it will send, and the broker
-    of which that is true. A client that knows of no broker says incarnation 0 and is told by Attached."""
+    of which that is true. A client that knows of no broker says incarnation 0 and is told by Attached. `moves` counts
+    the homes it had before that one."""
 
     client: str
     incarnation: int
@@ -224,6 +303,7 @@ class Attach(Message, frozen=True, tag=20):
     sequence: int
     fast_sequence: int
     broker: str = ""
+    moves: int = 0
 
 
 class Attached(Message, frozen=True, tag=21):
@@ -238,6 +318,7 @@ class Attached(Message, frozen=True, tag=21):
     received: int = 0  # the last deliveries acknowledged: the next one sent comes after it
     fast_received: int = 0
     version: int = 0  # the highest of its subscriptions
+    moves: int = 0  # what to call it here: its `key_of_client`
 
 
 class Advertise(Message, frozen=True, tag=22):
@@ -320,42 +401,19 @@ class Published(Message, frozen=True, tag=33):
     credit: int
 
 
-class Deliver(Message, frozen=True, tag=34):
-    """One event for all the client's subscriptions that it matched.
-
-    `after` is the number sent before it, `behind` that of the same publisher's one before it: a large event may come
-    later than what was sent after it, and holds back its own publisher's events only.
-    """
-
-    number: int
-    after: int
-    behind: int
-    publisher: str
-    sequence: int
-    fast: bool
-    event: bytes
-    subscriptions: tuple[str, ...]
-
-
-class Gap(Message, frozen=True, tag=35):
-    """Events that will not come: in the numbered stream of deliveries, so that it has its place and is acknowledged."""
-
-    number: int
-    after: int
-    behind: int
-    publisher: str
-    first: int
-    last: int
-    fast: bool
-    reason: str
-    subscriptions: tuple[str, ...]
-
-
 class Received(Message, frozen=True, tag=36):
     """The client has every delivery up to these numbers: of durable events, of fast ones."""
 
     number: int
     fast_number: int
+
+
+class Move(Message, frozen=True, tag=38):
+    """The client is at home here now, and was at these brokers before, the last one first: what they have for it is to
+    come here. Its subscriptions were said before this. Done: the home will see to it."""
+
+    request: int
+    sources: tuple[Source, ...]
 
 
 class TypeGone(Message, frozen=True, tag=37):
@@ -367,5 +425,5 @@ class TypeGone(Message, frozen=True, tag=37):
 AnyMessage = (
     Hello | Adverts | Copies | Took | Routed | Attach | Attached | Advertise | Unadvertise | Advertised | Subscribe
     | Unsubscribe | Subscribed | Done | Refused | GetAdvertisements | Advertisements | Publish | Published | Deliver
-    | Gap | Received | TypeGone
+    | Gap | Received | TypeGone | Move
 )  # fmt: skip

@@ -7,10 +7,11 @@ import pytest
 from agvent import limits
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Append, Came, Input, LinkDown, LinkUp, Send, Synced
+from agvent.broker.records import Accepted
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.session.session import Session
-from agvent.wire.messages import AnyMessage, Attached, Deliver, Gap, Published, Refused
+from agvent.wire.messages import AnyMessage, Deliver, Gap, Publication, Published, Refused, Source
 
 ALL = Subscription(id="all")
 
@@ -22,6 +23,7 @@ class Desk:
         self.broker = Broker(name, 1)
         self.sessions: dict[str, Session] = {}
         self.told: dict[str, list[AnyMessage]] = {}
+        self.accepted: list[Publication] = []
         self.give([])
 
     def attach(self, session: Session, link: str) -> None:
@@ -43,6 +45,7 @@ class Desk:
             for effect in effects:
                 if isinstance(effect, Append):
                     inputs.append(Synced(effect.number))
+                    self.accepted += [one.publication for one in effect.records if isinstance(one, Accepted)]
                 elif isinstance(effect, Send):
                     self.told[effect.link] += self.sessions[effect.link].receive(effect.message)
 
@@ -130,8 +133,7 @@ def test_fast_deliveries_do_not_stop_at_the_window(restarted: bool) -> None:
 
 
 def test_another_broker_is_told_everything() -> None:
-    """A session that moves opens its subscriptions there, says that it may have missed something, and goes on with
-    its sequences."""
+    """A session that moves opens its subscriptions there, says where it was, and goes on with its sequences."""
     one, other = Desk("B1"), Desk("B2")
     session = Session("ada")
     one.attach(session, "link")
@@ -140,10 +142,26 @@ def test_another_broker_is_told_everything() -> None:
     one.detach("link")
     other.attach(session, "link")
     assert publish(other, "link", 1) == [3]
-    attached, notice, *_ = other.told["link"]
-    assert isinstance(attached, Attached)
-    assert notice == Gap(0, 0, 0, "", 0, 0, False, "moved", ("all",))
-    assert other.numbers("link") == [3]
+    client = other.broker.tables.deliveries.clients["ada~1"]
+    assert client.sources == (Source("B1", 1, "ada", 2),)
+    assert session.sources == ()  # the new home answers for them
+    assert other.numbers("link") == []  # until the old one has handed over what it has
+
+
+def test_what_was_sent_elsewhere_says_so() -> None:
+    """What another broker may have accepted goes out with the range of such sequences, what is new without."""
+    one, other = Desk("B1"), Desk("B2")
+    session = Session("ada", life=7)
+    one.attach(session, "link")
+    publish(one, "link", 2)
+    session.publish(Event())
+    session.publish(Event())
+    session.take()  # and nobody hears it
+    session.publish(Event())
+    one.detach("link")
+    other.attach(session, "link")
+    found = [(held.sequence, held.life, held.retried) for held in other.accepted]
+    assert found == [(3, 7, ((3, 4),)), (4, 7, ((3, 4),)), (5, 7, ())]
 
 
 def test_a_refusal_says_of_which_quality() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from agvent.sim.ledger import Ledger
 from agvent.sim.nodes import BrokerNode
 from agvent.sim.world import World
+from agvent.wire.names import client_key
 
 
 def unconverged(world: World, ledger: Ledger) -> list[str]:
@@ -36,7 +37,7 @@ def _subscriptions(world: World, live: list[BrokerNode]) -> list[str]:
     for node in live:
         has = sorted((v.subscription.id, v.number) for v in node.broker.tables.homes.current.values())
         wanted = sorted(
-            (f"{name}/{id}", subscribe.version)
+            (f"{client_key(name, client.session.moves)}/{id}", subscribe.version)
             for name, client in world.clients.items()
             if client.home == node.name
             for id, subscribe in client.session.subscriptions.items()

@@ -21,5 +21,8 @@ def undrained(world: World, ledger: Ledger) -> list[str]:
         }
         if node.alive and queued:
             found.append(f"{node.name} has undelivered {queued}")
+        moving = [client.name for client in node.broker.moves.moving()]
+        if node.alive and moving:
+            found.append(f"{node.name} still waits for the old homes of {moving}")
     waiting = {name: sorted(c.session.unacknowledged) for name, c in world.clients.items() if c.session.unacknowledged}
     return found + [f"{name} waits for the acknowledgement of {which}" for name, which in waiting.items()]

@@ -9,7 +9,7 @@ from agvent.sim.world import World
 
 
 def duplicated(world: World, ledger: Ledger) -> list[str]:
-    spared = {client.name for client in world.clients.values() if _lost_disk(world, client.home)}
+    spared = {client.name for client in world.clients.values() if _lost_disk(world, client.homes)}
     counts = Counter(ledger.received)
     return [
         f"{c} received {p}:{s} for {id} {times} times"
@@ -18,5 +18,5 @@ def duplicated(world: World, ledger: Ledger) -> list[str]:
     ]
 
 
-def _lost_disk(world: World, broker: str) -> bool:
-    return any(name == broker for name, _ in world.history.lost_disks)
+def _lost_disk(world: World, brokers: list[str]) -> bool:
+    return any(name in brokers for name, _ in world.history.lost_disks)

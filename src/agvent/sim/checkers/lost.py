@@ -14,13 +14,13 @@ def lost(world: World, ledger: Ledger) -> list[str]:
 
 def _vanished(world: World, ledger: Ledger) -> list[str]:
     """Events that a publisher was told are safe, and that are on no disk."""
-    homes = {name: client.home for name, client in world.clients.items()}
-    without = {homes[name] for name in homes} & {broker for broker, _ in world.history.lost_disks}
+    lost_disks = {broker for broker, _ in world.history.lost_disks}
+    without = {name for name, client in world.clients.items() if lost_disks & {*client.homes}}
     accepted = {(e.record.publication.publisher, e.record.publication.sequence) for e in ledger.events}
     told: dict[str, int] = {}
     refused: set[tuple[str, int]] = set()
     for one in world.history.told:
-        if isinstance(one.message, Published) and not one.message.fast and homes[one.client] not in without:
+        if isinstance(one.message, Published) and not one.message.fast and one.client not in without:
             told[one.client] = max(told.get(one.client, 0), one.message.sequence)
         elif isinstance(one.message, Refused):
             refused.add((one.client, one.message.sequence))

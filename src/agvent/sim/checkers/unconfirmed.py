@@ -1,12 +1,15 @@
 """What `subscribe` says is so: each broker it names had applied the subscription at the epoch it names, on disk.
 
-And in the end every request is answered, with nobody pending.
+From then on it stays so, wherever the client goes: every event that enters there later is in force for it. And in the
+end every request is answered, with nobody pending.
 """
 
 from __future__ import annotations
 
-from agvent.sim.ledger import Heads, Ledger
-from agvent.sim.world import World
+import msgspec
+
+from agvent.sim.ledger import Heads, Ledger, is_for
+from agvent.sim.world import Told, World
 from agvent.wire.messages import Subscribe, Subscribed
 
 
@@ -16,12 +19,33 @@ def unconfirmed(world: World, ledger: Ledger) -> list[str]:
     for told in world.history.told:
         if isinstance(told.message, Subscribed) and (told.client, told.message.request) in asked:
             id = asked[told.client, told.message.request]
-            found += _untrue(world, ledger, told.client, id, told.message)
+            found += _untrue(world, ledger, told, id, told.message)
+            found += _interrupted(world, ledger, told.client, id, told.message)
     return found + _unanswered(world)
 
 
-def _untrue(world: World, ledger: Ledger, client: str, id: str, message: Subscribed) -> list[str]:
-    home = world.clients[client].home
+def _interrupted(world: World, ledger: Ledger, client: str, id: str, message: Subscribed) -> list[str]:
+    """Events that entered at a confirmed broker and were in force from none of the client's homes."""
+    versions = [one for all in ledger.versions.values() for one in all if (one.client, one.id) == (client, id)]
+    wanted = {msgspec.json.encode(msgspec.structs.replace(one.subscription, id=id)) for one in versions}
+    is_changed = len(wanted) > 1 or any(one.ended for one in versions)
+    if is_changed or {name for name, _ in world.history.lost_disks} & {
+        *world.clients[client].homes,
+        *message.confirmed,
+    }:
+        return []
+    return [
+        f"{client} was told that {entry} has {id}, and then {publication.publisher}:{publication.sequence} missed it"
+        for accepted in ledger.events
+        for entry, publication in [(accepted.record.entered.entry, accepted.record.publication)]
+        if message.confirmed.get(entry, accepted.record.entered.epoch + 1) <= accepted.record.entered.epoch
+        and is_for(accepted, versions[0])
+        and (client, id, publication.publisher, publication.sequence) not in ledger.allowed
+    ]
+
+
+def _untrue(world: World, ledger: Ledger, told: Told, id: str, message: Subscribed) -> list[str]:
+    client, home = told.client, told.home or world.clients[told.client].home
     found = []
     lost = {name for name, _ in world.history.lost_disks}
     for entry, epoch in message.confirmed.items():

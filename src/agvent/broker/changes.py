@@ -1,0 +1,30 @@
+"""Changes of this home's stream: a version of a subscription opens, a version closes."""
+
+from __future__ import annotations
+
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import Closed, Opened
+from agvent.broker.streams import Streams
+from agvent.broker.tables import Tables
+from agvent.wire.messages import Interest
+
+
+class Changes:
+    """Each is a record, and concerns the entries only when that is on disk."""
+
+    def __init__(self, tables: Tables, streams: Streams, out: Outbox) -> None:
+        self.tables, self.streams, self.out = tables, streams, out
+
+    def open(self, client: str, interest: Interest) -> None:
+        homes = self.tables.homes
+        self.out.record(Opened(homes.position + 1, client, interest, self.tables.interests.epoch + 1))
+        self.streams.opened(interest.subscription.id)
+        self.streams.safe_number = self.out.number
+
+    def close(self, key: str, *, replaced: bool) -> None:
+        """`replaced`: what entered before is still owed."""
+        homes = self.tables.homes
+        type = homes.current[key].subscription.type
+        self.out.record(Closed(homes.position + 1, key, replaced, self.tables.interests.epoch + 1))
+        self.streams.closed(key, type)
+        self.streams.safe_number = self.out.number

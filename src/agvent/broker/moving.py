@@ -1,0 +1,209 @@
+"""Clients that move from one home to another, with nothing lost, doubled or out of order.
+
+The client attaches to the new home, says its subscriptions there, and where it was before (Move). The new home asks the
+old one for what it has (Claim), again and again until all is there: each answer (Handing) continues after the number
+that is on the new home's disk. When the new home's subscriptions are in force at every broker, the Claim says so, and
+the old home closes its own. Until then both may be sent an event; after that only the new one is. When the copies from
+before the close have come, and the last delivery was taken, the old home is drained and forgets the client.
+
+What arrives at the new home meanwhile waits: by then everything the old home has is older. So order holds too, at the
+price that a client whose old home is away waits for it, up to a bound.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from agvent import limits
+from agvent.broker.changes import Changes
+from agvent.broker.deliveries import Client
+from agvent.broker.gossip import Gossip
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import Acknowledged, Claimed, Handed, HandedOver, Joined, Left, Moved
+from agvent.broker.router import Router
+from agvent.broker.streams import Streams
+from agvent.broker.tables import Tables
+from agvent.wire.messages import Claim, Deliver, Entry, Handing, Passed, Source
+from agvent.wire.names import name_of
+
+
+class Moves:
+    """Both sides of a move: `claimed` is the old home's, the rest the new one's."""
+
+    def __init__(
+        self, tables: Tables, streams: Streams, gossip: Gossip, router: Router, changes: Changes, out: Outbox
+    ) -> None:
+        self.tables, self.streams, self.gossip = tables, streams, gossip
+        self.router, self.changes, self.out = router, changes, out
+        self.unattached: list[str] = []  # clients that another home claimed: their links here are of the past
+        self._closing: dict[str, None] = {}  # clients claimed by a home from which they are in force everywhere
+        self._silent_since: dict[tuple[str, str], int] = {}  # client, source -> since when it has not answered
+
+    def moving(self) -> list[Client]:
+        """The clients whose old homes still have something for them."""
+        return [client for client in self.tables.deliveries.clients.values() if client.sources]
+
+    # The new home
+
+    def move(self, key: str, sources: tuple[Source, ...], now: int) -> None:
+        """A client says where it was before. Said again, it changes nothing."""
+        client = self.tables.deliveries.clients[key]
+        first = sources[0]
+        if client.moving is None or client.moving.origin != (first.broker, first.client):
+            self.out.record(Moved(key, sources))
+            self._ask(client, now)
+
+    def tick(self, now: int) -> None:
+        for client in self.moving():
+            self._ask(client, now)
+
+    def _ask(self, client: Client, now: int) -> None:
+        source = client.sources[0]
+        reason = self._hopeless(client, source, now)
+        if reason:
+            self._over(client, reason)
+            if client.sources:
+                self._ask(client, now)
+            return
+        assert client.moving is not None
+        claim = Claim(
+            self.tables.name,
+            client.name,
+            source,
+            client.moving.taken,
+            self._is_in_force(client),
+            client.sources[1:],
+        )
+        self.out.when_synced(lambda: self._send_claim(claim, now))
+
+    def _send_claim(self, claim: Claim, now: int) -> None:
+        if claim.source.broker == self.tables.name:
+            self.claimed(claim, now)
+        else:
+            self.router.send((claim.source.broker,), claim)
+
+    def _hopeless(self, client: Client, source: Source, now: int) -> str:
+        """Why the old home will hand over nothing any more, if so."""
+        table = self.tables.advertisements
+        known = table.incarnation(source.broker)
+        if known > source.incarnation or (known and source.broker not in table):
+            return "lost_disk" if source.broker in table else "forgotten"
+        silent_us = now - self._silent_since.setdefault((client.name, source.broker), now)
+        is_crowded = client.moving is not None and len(client.moving.waiting) > limits.CLIENT_DELIVERIES_MAX
+        if is_crowded or silent_us > (limits.MOVE_WAIT_US if known else limits.MOVE_UNKNOWN_WAIT_US):
+            return "moved"
+        return ""
+
+    def _is_in_force(self, client: Client) -> bool:
+        """Has every broker the client's subscriptions from here, or from the home that claims it? One that published
+        nothing they want is asked too: it could begin to, and know only that the old home's are closed."""
+        if client.claimed:
+            return client.name in self._closing
+        current = self.tables.homes.current.values()
+        return self.streams.has_everybody(max((one.opened for one in current if one.client == client.name), default=0))
+
+    def _over(self, client: Client, reason: str) -> None:
+        self._silent_since.pop((client.name, client.sources[0].broker), None)
+        ids = (one.subscription.id for one in self.tables.homes.current.values() if one.client == client.name)
+        self.out.record(HandedOver(client.name, reason, tuple(id.partition("/")[2] for id in ids)))
+
+    def handing(self, handing: Handing, now: int) -> None:
+        """What the old home has: the part of it that is new is queued, and the next asked for."""
+        client = self.tables.deliveries.clients.get(handing.client)
+        if client is None or client.moving is None or not client.sources:
+            return
+        source = client.sources[0]
+        if (source.broker, source.client) != (handing.source.broker, handing.source.client):
+            return
+        self._silent_since[client.name, source.broker] = now
+        for passed in handing.deliveries:
+            if passed.delivery.number > client.moving.taken:
+                self.out.record(Handed(client.name, passed.delivery.number, self._wanted(client, passed)))
+        if handing.drained and client.moving.taken == handing.taken:
+            self._over(client, "")
+        elif handing.deliveries:
+            self._ask(client, now)
+
+    def _wanted(self, client: Client, passed: Passed) -> Passed | None:
+        """A delivery for the subscriptions that the client still has; whoever claims it from here knows better."""
+        delivery = passed.delivery
+        if client.claimed or not delivery.publisher:
+            return passed
+        current = self.tables.homes.current
+        ids = tuple(id for id in delivery.subscriptions if f"{client.name}/{id}" in current)
+        if not ids:
+            return None
+        if isinstance(delivery, Deliver):
+            return Passed(
+                Deliver(0, 0, 0, delivery.publisher, delivery.sequence, delivery.fast, delivery.event, ids),
+                passed.expires,
+            )
+        return passed
+
+    # The old home
+
+    def claimed(self, claim: Claim, now: int) -> None:
+        """Another home's claim to what is here for a client: taken note of, and answered when that is on disk."""
+        source = claim.source
+        if source.incarnation != self.tables.incarnation:
+            return  # of what this broker was before it lost its disk; the other learns that by itself
+        client = self.tables.deliveries.clients.get(source.client)
+        if client is None and claim.before:  # the client never told this broker where it was before
+            self.out.record(Joined(source.client))
+            self.out.record(Moved(source.client, claim.before))
+            client = self.tables.deliveries.clients[source.client]
+        if client is None:
+            self._hand(claim, (), True, now)
+            return
+        is_known = client.claimed  # so it is attached nowhere
+        self._take_note(client, claim, now)
+        if is_known and claim.close and self._is_drained(client):
+            self.out.record(Left(client.name))
+            self._closing.pop(client.name, None)
+            self._hand(claim, (), True, now)
+        else:
+            self._hand(claim, self._next(client), False, now)
+
+    def _take_note(self, client: Client, claim: Claim, now: int) -> None:
+        if not client.claimed:
+            self.unattached.append(client.name)
+        if client.durable.received < claim.source.received <= client.durable.number:
+            self.out.record(Acknowledged(client.name, claim.source.received, now))
+        if claim.taken > client.durable.received or not client.claimed:
+            self.out.record(Claimed(client.name, max(claim.taken, client.durable.received), now))
+        if claim.close:
+            self._closing[client.name] = None
+            self._close(client.name)
+
+    def _close(self, key: str) -> None:
+        """Ends the client's part of this broker: its subscriptions, and what it advertised here unless it is back."""
+        for one in [one for one in self.tables.homes.current.values() if one.client == key]:
+            self.changes.close(one.subscription.id, replaced=True)
+        table, name = self.tables.advertisements, self.tables.name
+        if self.tables.deliveries.current(name_of(key)) == key:
+            for type in table.types_of(name, name_of(key)):
+                self.gossip.change(Entry(table.version(name) + 1, name_of(key), type, False))
+
+    def _is_drained(self, client: Client) -> bool:
+        return not (client.durable.waiting or client.sources or self.tables.homes.of_client(client.name))
+
+    def _next(self, client: Client) -> tuple[Passed, ...]:
+        """The deliveries after what was taken, as many as a client would be sent and a message may hold."""
+        found: list[Passed] = []
+        size = 0
+        for number, delivery in islice(client.durable.waiting.items(), limits.DELIVERY_WINDOW):
+            size += len(delivery.event) if isinstance(delivery, Deliver) else 0
+            if found and size > limits.CHUNK_BYTES_MAX:
+                break
+            found.append(Passed(delivery, client.durable.expires.get(number, 0)))
+        return tuple(found)
+
+    def _hand(self, claim: Claim, deliveries: tuple[Passed, ...], drained: bool, now: int) -> None:
+        handing = Handing(claim.source, claim.client, claim.taken, deliveries, drained)
+        self.out.when_synced(lambda: self._send_handing(claim.home, handing, now))
+
+    def _send_handing(self, home: str, handing: Handing, now: int) -> None:
+        if home == self.tables.name:
+            self.handing(handing, now)
+        else:
+            self.router.send((home,), handing)

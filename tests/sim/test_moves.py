@@ -1,0 +1,265 @@
+"""Clients that go to another broker: what waits for them comes after them, what they said twice arrives once."""
+
+from __future__ import annotations
+
+import pytest
+
+from agvent import limits
+from agvent.broker.broker import Broker
+from agvent.broker.deliveries import Client, Moving
+from agvent.broker.records import Arrived, HandedOver
+from agvent.broker.repeats import Repeats
+from agvent.event import Event
+from agvent.filters.subscription import Subscription
+from agvent.sim.plan import plan_of
+from agvent.sim.run import run
+from agvent.types import AgventType
+from agvent.wire.messages import Gap, Publication, Source
+from tests.sim.broken import Broken
+from tests.sim.watched import Watched
+
+BOOK = AgventType(name="Book")
+
+
+def line() -> Watched:
+    """A publisher at B1; ada is at home at B3, and B2 lies between."""
+    world = Watched([("B1", "B2"), ("B2", "B3")])
+    world.attach("p", "B1")
+    world.attach("ada", "B3")
+    world.wait(1)
+    world.ask("ada", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    return world
+
+
+def publish(world: Watched, count: int) -> None:
+    for n in range(count):
+        world.ask("p", "publish", Event(attributes={"n": n}))
+    world.wait(1)
+
+
+def numbers(world: Watched, client: str = "ada") -> list[int]:
+    return [sequence for sequence, _ in world.delivered(client)]
+
+
+def leftovers(world: Watched) -> list[str]:
+    """What brokers still know of ada, other than at her home."""
+    return [
+        f"{node.name} {key}"
+        for node in world.brokers.values()
+        for key in node.broker.tables.deliveries.clients
+        if key.startswith("ada") and node.name != world.clients["ada"].home
+    ]
+
+
+def test_what_waited_at_the_old_home_comes_to_the_new_one() -> None:
+    """Events from before, during and after the move: each once, in order; the old home forgets her."""
+    world = line()
+    publish(world, 2)
+    world.clients["ada"].leave()
+    publish(world, 3)
+    world.move("ada", "B1")
+    publish(world, 2)
+    world.wait(10)
+    publish(world, 2)
+    assert numbers(world) == list(range(1, 10))
+    assert leftovers(world) == []
+    assert list(world.brokers["B3"].broker.tables.homes.current) == []
+
+
+def test_what_was_there_first_waits_for_the_old_home() -> None:
+    """While the old home is away nothing is given, and when it is back everything is, in order."""
+    world = line()
+    world.clients["ada"].leave()
+    publish(world, 3)
+    world.brokers["B3"].crash(with_disk=True)
+    world.move("ada", "B2")
+    world.wait(5)
+    publish(world, 2)
+    assert numbers(world) == []
+    world.brokers["B3"].restart()
+    world.wait(20)
+    assert numbers(world) == [1, 2, 3, 4, 5]
+    assert leftovers(world) == []
+
+
+def test_a_client_may_go_on_before_it_has_all() -> None:
+    """From B3 to B2 to B1 and back to B3, without a rest, with events in between: the homes ask each other in turn."""
+    world = line()
+    world.clients["ada"].leave()
+    for home in ("B2", "B1", "B3"):
+        publish(world, 2)
+        world.move("ada", home)
+        world.wait(0.3)
+    publish(world, 2)
+    world.wait(30)
+    assert numbers(world) == list(range(1, 9))
+    assert leftovers(world) == []
+    assert [key for key in world.brokers["B3"].broker.tables.deliveries.clients if key.startswith("ada")] == ["ada~3"]
+
+
+def test_an_old_home_that_lost_its_disk_is_a_gap() -> None:
+    """She is told, and gets what came to the new home."""
+    world = line()
+    world.brokers["B3"].crash(with_disk=False)
+    world.move("ada", "B2")
+    world.wait(1)
+    world.brokers["B3"].restart()
+    world.wait(10)
+    publish(world, 2)
+    gaps = [one.message for one in world.history.told if one.client == "ada" and isinstance(one.message, Gap)]
+    assert [(gap.reason, gap.subscriptions) for gap in gaps] == [("lost_disk", ("all",))]
+    assert numbers(world) == [1, 2]
+
+
+def test_an_old_home_that_stays_away_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a while she is given what there is, behind a notice."""
+    monkeypatch.setattr(limits, "MOVE_WAIT_US", 10_000_000)
+    world = line()
+    world.brokers["B3"].crash(with_disk=True)
+    world.move("ada", "B2")
+    world.wait(3)
+    publish(world, 2)
+    assert numbers(world) == []
+    world.wait(20)
+    gaps = [one.message for one in world.history.told if one.client == "ada" and isinstance(one.message, Gap)]
+    assert [gap.reason for gap in gaps] == ["moved"]
+    assert numbers(world) == [1, 2]
+
+
+def test_a_subscription_ended_on_the_way_is_owed_nothing() -> None:
+    """What the old home hands over is for those that she still has."""
+    world = line()
+    world.ask("ada", "subscribe", Subscription(id="dear", filter="n > 0"))
+    world.wait(1)
+    world.clients["ada"].leave()
+    publish(world, 3)
+    world.ask("ada", "unsubscribe", "all")
+    world.move("ada", "B1")
+    world.wait(10)
+    assert world.delivered("ada") == [(2, ("dear",)), (3, ("dear",))]
+
+
+def test_types_move_with_their_publisher() -> None:
+    """Nobody has the old home's advertisement any more, and the type never was gone for long."""
+    world = line()
+    world.ask("p", "advertise", BOOK)
+    world.wait(1)
+    world.move("p", "B2")
+    world.wait(10)
+    assert {node.broker.tables.advertisements.found("") for node in world.brokers.values()} == {(("B2", "p", BOOK),)}
+
+
+def test_an_event_that_two_brokers_accepted_arrives_once() -> None:
+    """B1 accepts it and cannot say so; its publisher sends it to B2; ada has it once, whichever copy is first."""
+    for b1_first in (True, False):
+        world = line()
+        if not b1_first:
+            world.network.paths["B1", "B2"].cut = True
+        world.network.paths["B1", "p"].cut = True
+        publish(world, 2)
+        world.move("p", "B2")
+        publish(world, 2)
+        world.network.paths["B1", "B2"].cut = world.network.paths["B1", "p"].cut = False
+        world.wait(20)
+        accepted = [node.broker.tables.custody.accepted.get(("p", False)) for node in world.brokers.values()]
+        assert accepted == [2, 4, None]
+        assert sorted(numbers(world)) == [1, 2, 3, 4]
+
+
+def test_only_the_client_itself_moves_what_is_its() -> None:
+    """A client that names another one's queue is refused, and nothing happens."""
+    world = line()
+    world.clients["p"].session.sources = (Source("B3", 1, "ada", 0),)
+    world.move("p", "B2")
+    world.wait(5)
+    gaps = [one.message.reason for one in world.history.told if one.client == "p" and isinstance(one.message, Gap)]
+    assert gaps == []  # it has no subscription that could miss something
+    publish(world, 1)
+    assert numbers(world) == [1]
+
+
+def test_a_process_that_has_the_name_of_another_is_not_it() -> None:
+    """Sequences begin anew with a new life: what it publishes is no repeat."""
+    repeats = Repeats()
+    repeats.add(Publication("p", 7, b"", life=1))
+    assert repeats.has(Publication("p", 7, b"", life=1))
+    assert not repeats.has(Publication("p", 7, b"", life=2))
+
+
+def test_a_retried_range_is_remembered_for_long() -> None:
+    """What was sent to two entries is known when the second copy comes after thousands of others."""
+    repeats = Repeats()
+    for sequence in (1, 2):
+        repeats.add(Publication("p", sequence, b"", retried=((1, 3),)))
+    for sequence in range(4, 5_000):
+        repeats.add(Publication("p", sequence, b""))
+    assert [repeats.has(Publication("p", sequence, b"")) for sequence in (1, 2, 3, 4, 4_999)] == [
+        True, True, False, False, True,
+    ]  # fmt: skip
+
+
+# Every mistake is found
+
+
+class ClosesTooEarly(Broken):
+    """The old home ends its part before the new one's is in force."""
+
+    def spoil(self) -> None:
+        self.moves._is_in_force = lambda client: True  # type: ignore[method-assign]
+
+
+class ForgetsWhatWasHanded(Broken):
+    """What both homes were sent is given twice."""
+
+    def spoil(self) -> None:
+        def hand_over(record: HandedOver) -> None:
+            for client in self.tables.deliveries.clients.values():
+                if client.moving is not None:
+                    client.moving.had = {}
+            self.tables.deliveries.hand_over(record)
+
+        self.tables._apply[HandedOver] = hand_over
+
+
+class TakesRepeats(Broken):
+    """An event that two entries accepted is delivered twice."""
+
+    def spoil(self) -> None:
+        self.tables.arrivals.repeats.has = lambda publication: False  # type: ignore[method-assign]
+
+
+class DoesNotWait(Broken):
+    """What arrives at the new home does not wait for the old one."""
+
+    def spoil(self) -> None:
+        deliveries = self.tables.deliveries
+
+        def arrive(record: Arrived) -> None:
+            ways: list[tuple[Client, Moving | None]] = [(one, one.moving) for one in deliveries.clients.values()]
+            for client, _ in ways:
+                client.moving = None
+            type(deliveries).arrive(deliveries, record)
+            for client, moving in ways:
+                client.moving = moving
+
+        deliveries.arrive = arrive  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize(
+    ("make", "checker", "first_seed"),
+    [
+        (ClosesTooEarly, "unconfirmed", 104),
+        (ForgetsWhatWasHanded, "duplicated", 0),
+        (TakesRepeats, "duplicated", 0),
+        (DoesNotWait, "order", 0),
+    ],
+)
+def test_the_checkers_find_a_move_gone_wrong(make: type[Broker], checker: str, first_seed: int) -> None:
+    """Among a few seeds of the mix with moves, a broker with the mistake is found by the checker that is for it."""
+    found: set[str] = set()
+    for seed in range(first_seed, first_seed + 60):
+        found |= {one.partition(":")[0] for one in run(plan_of(seed, faults="moves"), make=make).violations}
+        if checker in found:
+            return
+    pytest.fail(f"{make.__name__} was not found by {checker!r}, only by {sorted(found)}")
