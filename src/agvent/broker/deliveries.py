@@ -221,13 +221,12 @@ class Deliveries:
         client = self.clients[record.client]
         assert client.moving is not None
         client.moving.taken = record.number
-        if record.passed is not None:
-            self.stirred[record.client] = None
-            delivery = record.passed.delivery
-            client.durable.add(delivery, record.passed.expires)
-            if isinstance(delivery, Deliver):
-                event = (delivery.publisher, delivery.sequence)
-                client.moving.had[event] = client.moving.had.get(event, frozenset()) | {*delivery.subscriptions}
+        self.stirred[record.client] = None
+        delivery = record.passed.delivery
+        client.durable.add(delivery, record.passed.expires)
+        if isinstance(delivery, Deliver):
+            event = (delivery.publisher, delivery.sequence)
+            client.moving.had[event] = client.moving.had.get(event, frozenset()) | {*delivery.subscriptions}
 
     def hand_over(self, record: HandedOver) -> None:
         client = self.clients[record.client]

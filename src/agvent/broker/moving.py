@@ -118,27 +118,11 @@ class Moves:
         self._silent_since[client.name, source.broker] = now
         for passed in handing.deliveries:
             if passed.delivery.number > client.moving.taken:
-                self.out.record(Handed(client.name, passed.delivery.number, self._wanted(client, passed)))
+                self.out.record(Handed(client.name, passed.delivery.number, passed))
         if handing.drained and client.moving.taken == handing.taken:
             self._over(client, "")
         elif handing.deliveries:
             self._ask(client, now)
-
-    def _wanted(self, client: Client, passed: Passed) -> Passed | None:
-        """A delivery for the subscriptions that the client still has; whoever claims it from here knows better."""
-        delivery = passed.delivery
-        if client.claimed or not delivery.publisher:
-            return passed
-        current = self.tables.homes.current
-        ids = tuple(id for id in delivery.subscriptions if f"{client.name}/{id}" in current)
-        if not ids:
-            return None
-        if isinstance(delivery, Deliver):
-            return Passed(
-                Deliver(0, 0, 0, delivery.publisher, delivery.sequence, delivery.fast, delivery.event, ids),
-                passed.expires,
-            )
-        return passed
 
     # The old home
 

@@ -162,12 +162,11 @@ class Moved(Record, frozen=True, tag=23):
 
 
 class Handed(Record, frozen=True, tag=24):
-    """A delivery that the client's last home passed on, up to that home's number; nothing if it is for no subscription
-    that the client still has."""
+    """A delivery that the client's last home passed on, with that home's number."""
 
     client: str
     number: int
-    passed: Passed | None
+    passed: Passed
 
 
 class HandedOver(Record, frozen=True, tag=25):

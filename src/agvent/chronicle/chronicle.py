@@ -92,13 +92,12 @@ class Waiting(msgspec.Struct):
             self.number += 1
             self.arrived[self.number] = delivered
 
-    def handed(self, passed: Passed | None) -> None:
+    def handed(self, passed: Passed) -> None:
         """The old home's log has it; here it only takes a number."""
-        if passed is not None:
-            self.number += 1
-            if isinstance(passed.delivery, Deliver):
-                event = (passed.delivery.publisher, passed.delivery.sequence)
-                self.had.setdefault(event, set()).update(passed.delivery.subscriptions)
+        self.number += 1
+        if isinstance(passed.delivery, Deliver):
+            event = (passed.delivery.publisher, passed.delivery.sequence)
+            self.had.setdefault(event, set()).update(passed.delivery.subscriptions)
 
     def handed_over(self, record: HandedOver) -> None:
         """What waited takes its place, without what was handed over."""

@@ -25,10 +25,20 @@ def logged(plan: Plan, path: Path, make: type[Broker] = Broker) -> Path:
     return path
 
 
-@pytest.mark.parametrize("seed", [31, 39, 47])
-def test_the_audit_finds_nothing_in_a_good_run(spark: SparkSession, tmp_path: Path, seed: int) -> None:
-    """Partitions, crashes and lost disks: everything due was delivered or declared, each once and in order."""
-    found = audit(spark, logged(plan_of(seed), tmp_path / "log")).verdict
+@pytest.mark.parametrize(
+    "plan",
+    [
+        plan_of(31, faults="partitions"),
+        plan_of(39, faults="all"),
+        plan_of(47, faults="disks"),
+        plan_of(3, faults="moves"),
+        plan_of(11, faults="moves"),
+    ],
+    ids=lambda plan: plan.faults,
+)
+def test_the_audit_finds_nothing_in_a_good_run(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
+    """Partitions, crashes, lost disks, moves: everything due was delivered or declared, each once and in order."""
+    found = audit(spark, logged(plan, tmp_path / "log")).verdict
     assert found.is_fine
     assert found.durable.delivered > 0
     assert (found.durable.lost, found.durable.duplicated, found.durable.unexpected) == (0, 0, 0)
