@@ -134,7 +134,10 @@ class Clients:
     def _key(self, attach: Attach) -> str:
         """What the client is called here: one that was at home elsewhere has moved once more."""
         if not attach.incarnation:
-            return self.tables.deliveries.current(attach.client)
+            key = self.tables.deliveries.current(attach.client)
+            client = self.tables.deliveries.clients.get(key)
+            gone = client is not None and client.claimed  # and not drained yet: this process is another one
+            return client_key(attach.client, moves_of(key) + 1) if gone else key
         return client_key(attach.client, attach.moves + (attach.broker != self.tables.name))
 
     def _attached(self, client: Client, accepted: list[int]) -> Attached:

@@ -17,6 +17,7 @@ import msgspec
 from agvent import limits
 from agvent.errors import CallerError
 from agvent.net.connection import Connection
+from agvent.wire.names import first_number
 
 if TYPE_CHECKING:
     from agvent.net.server import BrokerServer
@@ -127,7 +128,8 @@ class Operator:
                 "client": name,
                 "attached": bool(client.link),
                 "waiting": len(client.durable.waiting),
-                "delivered": client.durable.received,
+                "delivered": client.durable.received - first_number(name),
+                "moving": "here" if client.sources else "away" if client.claimed else "",
             }
             for name, client in sorted(self.server.broker.tables.deliveries.clients.items())
         ]

@@ -47,6 +47,7 @@ from agvent.net.tls import dial_context, peer_of, server_context
 from agvent.store.journal import Journal
 from agvent.wire.link import Change
 from agvent.wire.messages import Answered, AnyMessage, Attach, Hello, Publish, Subscribe
+from agvent.wire.names import name_of
 
 MEASURE_SECONDS = 1.0
 
@@ -280,7 +281,8 @@ class BrokerServer:
 
     def _welcome(self, name: str) -> Welcome:
         deliveries = self.broker.tables.deliveries
-        home = deliveries.current(name) in deliveries.clients
+        known = deliveries.clients.get(deliveries.current(name))
+        home = known is not None and not known.claimed
         return Welcome(
             broker=self.config.name, incarnation=self.identity.incarnation, load=len(self.clients), home=home
         )
@@ -342,7 +344,7 @@ class BrokerServer:
         current = self.broker.tables.homes.current
         if len(current) < limits.CLIENT_SUBSCRIPTIONS_MAX:
             return 0
-        return sum(version.client == client for version in current.values())
+        return sum(name_of(version.client) == client for version in current.values())
 
     def lost(self, connection: Connection, reason: str) -> None:
         timer = self.strangers.pop(connection, None)

@@ -39,7 +39,7 @@ class Node(msgspec.Struct):
     """What the checkers ask of a client."""
 
     name: str
-    home: str
+    homes: list[str]
 
 
 class Story:
@@ -68,6 +68,14 @@ class Story:
                 if all(status[name] == value for name, value in facts.items()):
                     return status
 
+    async def at_home(self, client: str, broker: str) -> None:
+        """The client is attached there."""
+        async with asyncio.timeout(30):
+            while True:
+                clients = (await self.status(broker))["clients"]
+                if any(one["client"].startswith(client) and one["attached"] for one in clients):
+                    break
+
     async def linked(self) -> None:
         """Every link is up, and everybody knows of everybody."""
         async with asyncio.timeout(30):
@@ -79,10 +87,11 @@ class Story:
                         break
 
     @asynccontextmanager
-    async def client(self, name: str, home: str) -> AsyncIterator[Client]:
-        """A client at a broker; what its session tells it is written down."""
-        self.clients[name] = Node(name, home)
-        async with connect(self.address(home), name=name) as client:
+    async def client(self, name: str, *homes: str, failover_s: float = 10) -> AsyncIterator[Client]:
+        """A client at the first of these brokers; what its session tells it is written down."""
+        self.clients[name] = Node(name, list(homes))
+        async with connect(self.address(homes[0]), name=name, failover_s=failover_s) as client:
+            client._attachment.addresses = [self.fleet.members[home].address for home in homes]
             hear = client._attachment._told
 
             def told(messages: list[AnyMessage]) -> None:

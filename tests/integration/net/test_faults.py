@@ -57,6 +57,58 @@ def test_a_broker_killed_under_load_loses_nothing(tmp_path: Path, victim: str) -
     assert story.violations() == []
 
 
+async def away(story: Story, name: str, *, back: asyncio.Event) -> None:
+    """A broker dies, and comes back when it is asked to."""
+    await asyncio.to_thread(story.fleet.kill, name)
+    await back.wait()
+    story.fleet.start(name)
+    await asyncio.to_thread(story.fleet.wait_until_up)
+
+
+def test_a_subscriber_goes_to_another_broker_and_loses_nothing(tmp_path: Path) -> None:
+    """His home dies; he is at home elsewhere while it is away; when it is back he has everything, once and in order."""
+
+    async def whole(story: Story) -> None:
+        await story.linked()
+        async with story.client("ada", "B1") as ada, story.client("ben", "B3", "B4", failover_s=0.3) as ben:
+            everything = await ben.subscribe("n >= 0")
+            publishing = asyncio.create_task(story.publish(ada, range(COUNT)))
+            await story.under_way.wait()
+            back = asyncio.Event()
+            fault = asyncio.create_task(away(story, "B3", back=back))
+            await story.at_home("ben", "B4")
+            back.set()
+            assert await received(everything, COUNT) == list(range(COUNT))
+            await publishing
+            await fault
+
+    with running(tmp_path, RING) as story:
+        asyncio.run(whole(story))
+    assert story.violations() == []
+
+
+def test_a_publisher_goes_to_another_broker_and_doubles_nothing(tmp_path: Path) -> None:
+    """What its first broker accepted without being able to say so arrives once, though the second accepted it too."""
+
+    async def whole(story: Story) -> None:
+        await story.linked()
+        async with story.client("ada", "B1", "B2", failover_s=0.3) as ada, story.client("ben", "B3") as ben:
+            everything = await ben.subscribe("n >= 0")
+            publishing = asyncio.gather(*(ada.publish({"n": value}) for value in range(COUNT)))
+            back = asyncio.Event()
+            fault = asyncio.create_task(away(story, "B1", back=back))
+            published = await publishing
+            story.published["ada"] = list(range(COUNT))
+            assert {one.entry for one in published} >= {"B2"}
+            back.set()
+            assert sorted(await received(everything, COUNT)) == list(range(COUNT))
+            await fault
+
+    with running(tmp_path, RING) as story:
+        asyncio.run(whole(story))
+    assert story.violations() == []
+
+
 def test_a_stopped_broker_is_gone_around(tmp_path: Path) -> None:
     """SIGSTOP for 5 s of a broker on the way: events take the other way round the ring, and none is lost or doubled."""
 
