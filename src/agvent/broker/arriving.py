@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from agvent.agents.answers import Answers
 from agvent.broker.arrivals import Chain, chain_of
+from agvent.broker.foresight import Foresight
 from agvent.broker.homes import admits, parsed_to
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Arrived
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
 from agvent.event import Event
-from agvent.wire.codec import decode_event
 from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target
 
 
 class Arriving:
     """What arrives becomes deliveries. Confirmations of one step to one entry are one message."""
 
-    def __init__(self, tables: Tables, router: Router, out: Outbox) -> None:
-        self.tables, self.router, self.out = tables, router, out
+    def __init__(self, tables: Tables, foresight: Foresight, router: Router, out: Outbox) -> None:
+        self.tables, self.foresight, self.router, self.out = tables, foresight, router, out
         self._confirms: dict[str, tuple[dict[str, int], dict[str, int]]] = {}  # entry -> durable, fast
 
     def take(self, copies: Copies, target: Target) -> tuple[Target, ...]:
@@ -66,7 +66,7 @@ class Arriving:
         if lost:
             found = homes.in_force(target.position)
         else:
-            event = event or decode_event(publication.event)
+            event = event or self.foresight.event(publication)
             found = homes.match(event, target.position, Answers(entered.answers, event.cargo))
         to = parsed_to(publication.to)
         by_client: dict[str, list[tuple[str, int]]] = {}

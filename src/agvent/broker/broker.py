@@ -10,6 +10,7 @@ from agvent.broker.changes import Changes
 from agvent.broker.clients import Clients
 from agvent.broker.dispatch import Dispatch
 from agvent.broker.entering import Entrance
+from agvent.broker.foresight import Foresight
 from agvent.broker.gossip import Gossip
 from agvent.broker.interface import Came, Effect, Forget, Input, LinkDown, LinkUp, Measured, Ran, Synced, Wake
 from agvent.broker.moving import Moves
@@ -48,12 +49,15 @@ class Broker:
         self.router = Router(name, self.out)
         self.streams = Streams(name, incarnation, self.tables.homes, self.tables.advertisements)
         self.gossip = Gossip(self.tables, self.streams, self.router, self.out)
-        self.arriving = Arriving(self.tables, self.router, self.out)
+        self.foresight = Foresight(self.tables)
+        self.arriving = Arriving(self.tables, self.foresight, self.router, self.out)
         self.dispatch = Dispatch(self.tables, self.arriving, self.router, self.out)
         self.entrance = Entrance(self.tables, self.dispatch, self.arriving, self.out)
         changes = Changes(self.tables, self.streams, self.out)
         self.moves = Moves(self.tables, self.streams, self.gossip, self.router, changes, self.out)
-        self.clients = Clients(self.tables, self.streams, self.gossip, self.entrance, self.moves, changes, self.out)
+        self.clients = Clients(
+            self.tables, self.streams, self.gossip, self.entrance, self.moves, changes, self.foresight, self.out
+        )
         self._wake = 0
         self._start(now)
 
@@ -70,6 +74,8 @@ class Broker:
 
     def step(self, inputs: Iterable[Input], now: int) -> list[Effect]:
         """Takes inputs in order and gives the effects; the same inputs give the same effects."""
+        inputs = list(inputs)
+        self.foresight.look(inputs)
         for given in inputs:
             if isinstance(given, Came):
                 self._came(given.link, given.message, now)
@@ -92,6 +98,7 @@ class Broker:
             else:
                 self._tick(now)
         self._flush(now)
+        self.foresight.forget()
         return self.out.take()
 
     # Links

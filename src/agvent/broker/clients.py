@@ -14,6 +14,7 @@ from agvent import limits
 from agvent.broker.changes import Changes
 from agvent.broker.deliveries import Client
 from agvent.broker.entering import Entrance
+from agvent.broker.foresight import Foresight
 from agvent.broker.gossip import Gossip
 from agvent.broker.homes import key_of, parsed_to
 from agvent.broker.moving import Moves
@@ -24,7 +25,6 @@ from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.errors import AgventError, CallerError
 from agvent.event import Event
-from agvent.wire.codec import decode_event
 from agvent.wire.messages import (
     Advertise,
     Advertisements,
@@ -73,10 +73,11 @@ class Clients:
         entrance: Entrance,
         moves: Moves,
         changes: Changes,
+        foresight: Foresight,
         out: Outbox,
     ) -> None:
         self.tables, self.gossip, self.entrance, self.out = tables, gossip, entrance, out
-        self.moves, self.changes = moves, changes
+        self.moves, self.changes, self.foresight = moves, changes, foresight
         self.requests = Requests(tables, streams)
         self.attached: dict[str, Attachment] = {}
         self._do: dict[type, Callable[[str, str, Any, int], None]] = {
@@ -257,7 +258,7 @@ class Clients:
             self._published(link, attachment, publication)
             return
         try:
-            event = decode_event(publication.event)
+            event = self.foresight.event(publication)
             parsed_to(publication.to)
             self._check_type(publication.publisher, event)
         except AgventError as error:

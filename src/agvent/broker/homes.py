@@ -9,11 +9,12 @@ A subscription's key is its client and its id, so that two clients may choose th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from agvent import limits
+from agvent.broker.covering import calls_behaviours
 from agvent.broker.records import Closed, Opened, Settled, Stood
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours, evaluate
@@ -48,7 +49,10 @@ class HomeSubscriptions:
         self.position = 0
         self.current: dict[str, Version] = {}
         self.replaced: list[Version] = []  # closed and still owed, in the order of `closed`
-        self._index = Subscriptions()  # exactly the subscriptions of `current`
+        self._index = Subscriptions()  # with `_calling` exactly the subscriptions of `current`
+        self._calling = Subscriptions()  # those that call a behaviour
+        self._foreseen: dict[int, tuple[Event, list[str]]] = {}  # of an event, what `_index` says at the position
+        self._foreseen_at = 0
 
     def opened(self, record: Opened) -> None:
         assert record.position == self.position + 1
@@ -57,13 +61,13 @@ class HomeSubscriptions:
         self.current[subscription.id] = Version(
             record.client, record.interest.version, subscription, subscription.condition(), record.position
         )
-        self._index.add(subscription)
+        self._file(subscription)
 
     def closed(self, record: Closed) -> None:
         assert record.position == self.position + 1
         self.position = record.position
         version = self.current.pop(record.key)
-        self._index.remove(record.key)
+        (self._calling if record.key in self._calling else self._index).remove(record.key)
         version.closed = record.position
         if record.replaced:
             self.replaced.append(version)
@@ -88,7 +92,10 @@ class HomeSubscriptions:
             self.replaced.append(version)
         else:
             self.current[subscription.id] = version
-            self._index.add(subscription)
+            self._file(subscription)
+
+    def _file(self, subscription: Subscription) -> None:
+        (self._calling if calls_behaviours(subscription.condition()) else self._index).add(subscription)
 
     def snapshot(self) -> Iterator[Stood]:
         for one in (*self.current.values(), *self.replaced):
@@ -104,12 +111,24 @@ class HomeSubscriptions:
 
     def match(self, event: Event, position: int, behaviours: Behaviours | None = None) -> list[Version]:
         """The versions open at a position that the event matches, in order of their keys."""
-        found = [self.current[key] for key in self._index.match(event, behaviours)]
+        foreseen = self._foreseen.get(id(event)) if self._foreseen_at == self.position else None
+        keys = foreseen[1] if foreseen is not None else self._index.match(event)
+        if len(self._calling):
+            keys = [*keys, *self._calling.match(event, behaviours)]
+        found = [self.current[key] for key in keys]
         found = [version for version in found if version.opened <= position]
         for version in self.replaced:
             if version.opened <= position < version.closed and evaluate(version.condition, event, behaviours):
                 found.append(version)
         return sorted(found, key=lambda version: version.subscription.id)
+
+    def foresee(self, events: Sequence[Event]) -> None:
+        """These events will be asked for: what they match is found together. None: those before are not any more."""
+        self._foreseen = {}
+        self._foreseen_at = self.position
+        if events and len(self._index):
+            found = dict(self._index.match_batch(events).by_event())
+            self._foreseen = {id(event): (event, found.get(number, [])) for number, event in enumerate(events)}
 
     def in_force(self, position: int) -> list[Version]:
         """The versions open at a position, in order of their keys."""
@@ -122,7 +141,7 @@ class HomeSubscriptions:
         return [one for one in (*self.current.values(), *self.replaced) if one.client == client]
 
     def check(self) -> None:
-        assert len(self._index) == len(self.current)
+        assert len(self._index) + len(self._calling) == len(self.current)
         for version in self.replaced:
             assert 0 < version.opened < version.closed <= self.position
 

@@ -9,7 +9,7 @@ other subscriptions once one matched (Narada §7).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
@@ -43,6 +43,9 @@ class Interests:
         self._ordinals: list[str] = []
         self._index = Subscriptions()  # every root of every home that calls no behaviour, under home/key
         self._calling = Subscriptions()  # those that do: each is asked, or its home would lack its answers
+        self._changes = 0  # of `_index`
+        self._foreseen: dict[int, tuple[Event, list[int]]] = {}  # of an event, its words of `_index`
+        self._foreseen_at = 0
 
     def heard(self, delta: Delta) -> Heard | None:
         """The change a Delta makes here; None if it was applied before, or does not continue what was."""
@@ -82,6 +85,7 @@ class Interests:
             key = root.subscription.id
             filed = msgspec.structs.replace(root.subscription, id=f"{name}/{key}")
             self._end(name, (key,))
+            self._changes += 1
             index = self._calling if calls_behaviours(filed.condition()) else self._index
             index.add(filed, destination=home.ordinal)
             home.roots[key] = root.version
@@ -114,6 +118,7 @@ class Interests:
         roots = self.homes[name].roots
         for key in keys:
             if roots.pop(key, None) is not None:
+                self._changes += 1
                 filed = f"{name}/{key}"
                 (self._calling if filed in self._calling else self._index).remove(filed)
 
@@ -133,12 +138,21 @@ class Interests:
         """The homes that want the event, in the order they became known."""
         ordinals: set[int] = set()
         if len(self._index):
-            words = self._index.destinations((event,))[0].tolist()
+            foreseen = self._foreseen.get(id(event)) if self._foreseen_at == self._changes else None
+            words = foreseen[1] if foreseen is not None else self._index.destinations((event,))[0].tolist()
             ordinals = {64 * at + bit for at, word in enumerate(words) if word for bit in range(64) if word >> bit & 1}
         if len(self._calling):
             found = self._calling.match(event, behaviours)
             ordinals |= {self.homes[filed.partition("/")[0]].ordinal for filed in found}
         return [self._ordinals[ordinal] for ordinal in sorted(ordinals)]
+
+    def foresee(self, events: Sequence[Event]) -> None:
+        """These events will be asked for: what they match is found together. None: those before are not any more."""
+        self._foreseen = {}
+        self._foreseen_at = self._changes
+        if events and len(self._index):
+            words = self._index.destinations(events).tolist()
+            self._foreseen = {id(event): (event, words[number]) for number, event in enumerate(events)}
 
     def unanswered(self, version: int) -> list[str]:
         """The homes that have not answered this version of the advertisements: what they want may not be here yet."""
