@@ -81,6 +81,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     address.add_argument("--topic", metavar="TOPIC", help="only events of this topic")
     address.add_argument("--pattern", metavar="PATTERN", help="only events of topics under this pattern")
     address.add_argument("--channel", metavar="CHANNEL", help="only events of this channel")
+    parser.add_argument("--subscriber", default="", metavar="NAME", help="who asks, for events to named subscribers")
+    parser.add_argument("--context", type=_context, metavar="JSON", help="what the subscriber says about itself")
     parser.add_argument("--time", metavar="COLUMN", help="the column of Parquet that has the time; $time unless given")
     parser.add_argument("--explain", action="store_true", help="say how it would be done, and write nothing")
     add_master(parser)
@@ -92,6 +94,13 @@ def _time(text: str) -> datetime:
         return time_of(text)
     except EventError as error:
         raise argparse.ArgumentTypeError(f"{error.message}, {error.hint}") from None
+
+
+def _context(text: str) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(text, type=dict[str, Any])
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not a JSON object: {error}") from None
 
 
 def run(args: argparse.Namespace) -> int:
@@ -115,6 +124,7 @@ def _subscription(args: argparse.Namespace) -> agvent.Subscription:
         topic=args.topic,
         pattern=args.pattern,
         channel=args.channel,
+        context=args.context,
     )
 
 
@@ -136,6 +146,8 @@ def check(args: argparse.Namespace) -> None:
     first = listed(args.source)[0]
     if not is_log(args.source) and not is_parquet(first):
         raise CallerError(f"{first} is not Parquet, and {args.source} is no event log")
+    if not is_log(args.source) and (args.subscriber or args.context is not None):
+        raise CallerError("--subscriber and --context are for an event log; other Parquet is for everybody")
     if is_log(args.source) and args.time is not None:
         raise CallerError("--time names a column of Parquet; the events of a log have the time they were accepted")
 
@@ -155,7 +167,7 @@ def _run_log(args: argparse.Namespace, subscription: agvent.Subscription, window
 
     started = time.perf_counter()
     with running(args, app="agvent spark replay") as (spark, progress):
-        found = replay_log(spark, args.source, subscription, window)
+        found = replay_log(spark, args.source, subscription, window, subscriber=args.subscriber)
         if found.dropped_until is not None and args.since <= found.dropped_until:
             warn(progress, f"retention has taken away events accepted up to {found.dropped_until.isoformat()}")
         if not found.segment_count:

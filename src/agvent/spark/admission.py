@@ -5,7 +5,9 @@ Few events have either, so the pairs of those that do are gone through one by on
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +35,14 @@ def admitted(found: Found, table: pa.Table, audience: pa.RecordBatch) -> Found:
             keep[pair] = _is_wanted(to, destinations, who["subscriber"], who["context"])
     kept = np.concatenate(([0], np.cumsum(keep)))
     return Found(found.subscriptions[keep], kept[found.ends])
+
+
+def wanting(batch: pa.RecordBatch, context: Mapping[str, Any]) -> pa.RecordBatch:
+    """The rows of a log whose publisher wants a subscriber of this context."""
+    if batch.column("to").null_count == len(batch):
+        return batch
+    met = [to is None or evaluate(_parsed(to), context) is True for to in batch.column("to").to_pylist()]
+    return batch.filter(pa.array(met, pa.bool_()))
 
 
 def _is_wanted(to: str | None, destinations: list[str] | None, subscriber: str, context: str | None) -> bool:

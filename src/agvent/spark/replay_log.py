@@ -63,9 +63,17 @@ class LogReplay(NamedTuple):
 
 
 def replay_log(
-    spark: SparkSession, log: str | os.PathLike[str], subscription: Subscription, window: Window
+    spark: SparkSession,
+    log: str | os.PathLike[str],
+    subscription: Subscription,
+    window: Window,
+    *,
+    subscriber: str = "",
 ) -> LogReplay:
     """What the subscription would have received of a log's events that were accepted in the window.
+
+    An event that is for named subscribers only is there if `subscriber` is one of them; one that is for subscribers of
+    a certain context, if the subscription's is such.
 
     Each event comes once, also if it was accepted twice after a failover, and the events of a publisher are together in
     the order of their sequence.
@@ -73,14 +81,19 @@ def replay_log(
     reader = LogReader(log)
     condition = condition_of(subscription)
     with faults():
-        parts = list(_parts(spark, reader, subscription, condition, window))
+        parts = list(_parts(spark, reader, subscription, condition, window, subscriber))
     dropped = reader.heads["events"].dropped.ranges.values()
     ends = [time_of(facts["accepted_at"][1]) for facts in dropped]
     return LogReplay(parts, len(reader.segments("events")), max(ends, default=None))
 
 
 def _parts(
-    spark: SparkSession, reader: LogReader, subscription: Subscription, condition: Condition, window: Window
+    spark: SparkSession,
+    reader: LogReader,
+    subscription: Subscription,
+    condition: Condition,
+    window: Window,
+    subscriber: str,
 ) -> Iterator[Part]:
     for name, schema in reader.event_types():
         folder = f"{event_folder(name, schema)}/"
@@ -96,7 +109,7 @@ def _parts(
         paths = [str(reader.path.absolute() / one.path) for one in segments]
         stored = spark.read.schema(from_arrow_schema(event_schema(type_))).parquet(*paths)
         inside = stored.where(all_of([_within(window), addressed]).column)
-        found = _matching(inside, pushdown, LogVerifier(subscription, type_, name))
+        found = _matching(_addressed_to(inside, subscriber), pushdown, LogVerifier(subscription, type_, name))
         yield Part(name, schema, segments, pushdown, _in_order(found))
 
 
@@ -122,15 +135,22 @@ def _within(window: Window) -> Reach:
 
 
 def _matching(inside: DataFrame, pushdown: Pushdown, verifier: LogVerifier) -> DataFrame:
-    """Rows that Spark's part of the filter is sure of, and those that the matcher says match.
+    """Rows that Spark's part of the filter is sure of, and those that the matcher says match; it also says whether a
+    publisher that chose its subscribers by their context wants this one.
 
     Two scans, not one with an OR: Spark pushes down no part of an OR unless it can push down all of it.
     """
-    sure = inside.where(all_of([Reach(sf.col(EXACT)), pushdown.rows]).column)
-    doubtful = inside.where(~sf.col(EXACT))
+    sure = inside.where(all_of([Reach(sf.col(EXACT) & sf.col("to").isNull()), pushdown.rows]).column)
+    doubtful = inside.where(~sf.col(EXACT) | sf.col("to").isNotNull())
     if pushdown.exact:
         return sure.union(doubtful.mapInArrow(verifier, inside.schema))
     return sure.union(doubtful).mapInArrow(verifier, inside.schema)
+
+
+def _addressed_to(inside: DataFrame, subscriber: str) -> DataFrame:
+    """Events for everybody, and those that name the subscriber."""
+    destinations = sf.col("destinations")
+    return inside.where(destinations.isNull() | sf.array_contains(destinations, subscriber))
 
 
 def _in_order(frame: DataFrame) -> DataFrame:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+import msgspec
 import pyarrow as pa
 
 from agvent.errors import EventError
@@ -15,6 +16,7 @@ from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Attribute, Condition, IsA, XPath, walk
 from agvent.matching.batch import Unanswered
 from agvent.matching.subscriptions import Subscriptions
+from agvent.spark.admission import wanting
 from agvent.store.event_batches import match_rows
 from agvent.types import AgventType
 
@@ -60,7 +62,8 @@ class LogVerifier:
     """Rows of one version of a type in an event log; `name` is the type's, None for events without one."""
 
     def __init__(self, subscription: Subscription, type_: AgventType, name: str | None) -> None:
-        self.subscription = subscription
+        self.subscription = msgspec.structs.replace(subscription, context=None)
+        self.context = dict(subscription.context or {})
         self.type = type_
         self.name = name
 
@@ -69,7 +72,7 @@ class LogVerifier:
         for batch in batches:
             for found in match_rows(index, pa.Table.from_batches([batch]), self.type, self.name):
                 refuse(found.unanswered)
-                yield batch.take(found.rows)
+                yield wanting(batch.take(found.rows), self.context)
 
 
 def refuse(unanswered: Sequence[Unanswered]) -> None:

@@ -6,6 +6,7 @@ import math
 from datetime import UTC, datetime
 from pathlib import Path
 
+import msgspec
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
@@ -140,7 +141,7 @@ def test_parquet_is_asked_for_the_filter(spark: SparkSession, log: Path) -> None
     since = "GreaterThanOrEqual(accepted_at,2026-03-01 00:00:00.0)"
     exact, other = pushed_filters(item.frame)
     assert all(test in exact for test in (since, "EqualTo(exact,true)", "GreaterThan(a,2)", "EqualTo(c,abc)"))
-    assert all(test in other for test in (since, "Not(EqualTo(exact,true))"))
+    assert all(test in other for test in (since, "Or(Not(EqualTo(exact,true)),IsNotNull(to))"))
 
 
 def test_a_replay_of_a_frame_is_what_the_oracle_says(spark: SparkSession) -> None:
@@ -227,3 +228,27 @@ def test_an_event_that_no_line_can_say_is_named(spark: SparkSession, tmp_path: P
     assert caught.value.message == (
         "event p:7: price: no line of JSON has an infinite number\nhint: as Parquet it can be written: --out DIR"
     )
+
+
+def test_a_publisher_chooses_its_subscribers(spark: SparkSession, tmp_path: Path) -> None:
+    """Events to named subscribers, or to those of a context, are for whom their publisher wanted."""
+    story = Story(tmp_path / "log")
+    for sequence in range(1, 5):
+        story.event("p", sequence, epoch=0, price=float(sequence))
+    _, by_name, by_context, by_both = story.events
+    story.events[1] = msgspec.structs.replace(by_name, destinations=("ada", "ben"))
+    story.events[2] = msgspec.structs.replace(by_context, to="floor = 3")
+    story.events[3] = msgspec.structs.replace(by_both, to="floor = 3", destinations=("ben",))
+    log = story.write()
+
+    def got(subscriber: str, floor: int | None) -> list[int]:
+        context = None if floor is None else {"floor": floor}
+        subscription = Subscription(id="s", filter="price > 0", context=context)
+        return [
+            sequence for _, sequence in received(replay_log(spark, log, subscription, Window(), subscriber=subscriber))
+        ]
+
+    assert got("", None) == [1]
+    assert got("ada", 3) == [1, 2, 3]
+    assert got("ben", 3) == [1, 2, 3, 4]
+    assert got("ben", 4) == [1, 2]
