@@ -130,8 +130,10 @@ UNTAKEN_COPIES_MAX: Final = 256
 TRANSIT_KEEP_US: Final = 30_000_000
 """How long a broker on the way keeps a copy that finds no way on: its entry has it still, and sends it again."""
 
-DELIVERY_WINDOW: Final = 64
-"""Deliveries that a client may have unacknowledged."""
+DELIVERY_WINDOW: Final = 1_024
+DELIVERY_WINDOW_BYTES_MAX: Final = 32 << 20
+"""Deliveries that a client may have unacknowledged, and the bytes of their events; one it may have always. An
+acknowledgement waits for an fsync of 10 ms, in which a client takes some hundreds."""
 
 CLIENT_DELIVERIES_MAX: Final = 10_000
 CLIENT_QUEUE_BYTES_MAX: Final = 64 << 20
@@ -145,8 +147,10 @@ nobody here has heard of: until a broker that just joined knows the others. Then
 TICK_US: Final = 500_000
 """How often a broker looks at what waits for an answer."""
 
-PUBLISH_CREDIT: Final = 64
-"""Publications that a client may have unacknowledged."""
+PUBLISH_CREDIT: Final = 1_024
+PUBLISH_BYTES_MAX: Final = 32 << 20
+"""Publications that a client may have unacknowledged, and the bytes of their events; one it may have always. An
+acknowledgement waits for an fsync, as those of deliveries do."""
 
 SOCKET_BUFFER_BYTES_MAX: Final = 256 << 10
 """What waits in a socket's buffer: more would hide from the link, and from whoever chooses routes, that it is slow."""
@@ -171,7 +175,7 @@ PRINCIPAL_CONNECTIONS_MAX: Final = 256
 CLIENT_SUBSCRIPTIONS_MAX: Final = 100_000
 """Subscriptions of one client, some 2 KB each in the index."""
 
-CLIENT_UNACKNOWLEDGED_MAX: Final = 1_024
+CLIENT_UNACKNOWLEDGED_MAX: Final = 4_096
 """Publications that a client process keeps unacknowledged before `publish` waits: enough to fill any credit."""
 
 REDIAL_SECONDS_MIN: Final = 0.1

@@ -238,7 +238,8 @@ class Clients:
             raise CallerError(f"{attachment.name!r} cannot publish as {publication.publisher!r}")
         expected, fast = attachment.expected, publication.fast
         if publication.sequence > expected[fast] or self.tables.custody.is_full():
-            if len(attachment.early) < limits.PUBLISH_CREDIT:
+            held_bytes = sum(len(one.event) for one in attachment.early.values())
+            if len(attachment.early) < limits.PUBLISH_CREDIT and held_bytes <= limits.PUBLISH_BYTES_MAX:
                 attachment.early[fast, publication.sequence] = publication
             return
         if publication.sequence == expected[fast]:

@@ -11,7 +11,7 @@ here waits behind it, and then goes without what was handed over, because for a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice, takewhile
+from itertools import takewhile
 
 import msgspec
 
@@ -47,6 +47,8 @@ class Queue(msgspec.Struct):
     last_of: dict[str, int] = {}  # publisher -> the number of its last delivery
     event_bytes: int = 0  # of the events that wait
     sent: int = 0  # the last number sent on the link the client has now
+    sent_waiting: int = 0  # of those that wait, how many were sent on it
+    sent_bytes: int = 0  # and their events' bytes
 
     def add(self, delivery: Deliver | Gap, expires: int) -> None:
         """The next delivery; it gets its number here."""
@@ -67,23 +69,31 @@ class Queue(msgspec.Struct):
     def remove(self, number: int) -> Deliver | Gap:
         gone = self.waiting.pop(number)
         self.expires.pop(number, None)
-        if isinstance(gone, Deliver):
-            self.event_bytes -= len(gone.event)
+        size = _size(gone)
+        self.event_bytes -= size
+        if number <= self.sent:
+            self.sent_waiting -= 1
+            self.sent_bytes -= size
         return gone
+
+    def begin_anew(self) -> None:
+        """The client has another link: what it has not acknowledged is sent again."""
+        self.sent, self.sent_waiting, self.sent_bytes = self.received, 0, 0
 
     def ready(self, now: int, until: int) -> Iterator[Deliver | Gap]:
         """What may be sent now, up to a number: in order, within the window, a gap notice for what expired."""
-        if self.sent >= until:
-            return
-        for number, delivery in islice(self.waiting.items(), limits.DELIVERY_WINDOW):
-            if number <= self.sent:
-                continue
-            if number > until:
+        for number in range(self.sent + 1, until + 1):
+            if self.sent_waiting >= limits.DELIVERY_WINDOW or self.sent_bytes >= limits.DELIVERY_WINDOW_BYTES_MAX:
                 return
+            delivery = self.waiting.get(number)
+            if delivery is None:
+                continue  # let go: a notice further on stands for it
+            after, self.sent = self.sent, number
+            self.sent_waiting += 1
+            self.sent_bytes += _size(delivery)
             if isinstance(delivery, Deliver) and 0 < self.expires.get(number, 0) <= now:
                 delivery = _gap(delivery, "expired")
-            yield msgspec.structs.replace(delivery, after=self.sent)
-            self.sent = number
+            yield msgspec.structs.replace(delivery, after=after)
 
     def excess(self) -> int:
         """The last number to let go where there is too much: half the quota is left. 0 if there is not."""
@@ -100,7 +110,9 @@ class Queue(msgspec.Struct):
         numbers = list(self.waiting)
         assert numbers == sorted(numbers)
         assert not numbers or self.received < numbers[0] <= numbers[-1] <= self.number
-        assert self.event_bytes == sum(len(d.event) for d in self.waiting.values() if isinstance(d, Deliver))
+        assert self.event_bytes == sum(_size(one) for one in self.waiting.values())
+        sent = [one for number, one in self.waiting.items() if number <= self.sent]
+        assert (self.sent_waiting, self.sent_bytes) == (len(sent), sum(map(_size, sent)))
 
 
 class Moving(msgspec.Struct):
@@ -275,6 +287,7 @@ class Deliveries:
                 tuple(sorted({*gone.subscriptions, *(before.subscriptions if before else ())})),
             )
         queue.waiting = {**{gap.number: gap for gap in gaps.values()}, **queue.waiting}
+        queue.sent_waiting += sum(gap.number <= queue.sent for gap in gaps.values())
 
     def over_quota(self) -> list[tuple[str, int]]:
         """Clients that got something and now have too much in their durable queue, each with the last number to let
@@ -287,7 +300,8 @@ class Deliveries:
         client = self.clients[name]
         self.stirred[name] = None
         client.link = link
-        client.durable.sent, client.fast.sent = client.durable.received, client.fast.received
+        client.durable.begin_anew()
+        client.fast.begin_anew()
 
     def detach(self, link: str) -> None:
         for client in self.clients.values():
@@ -298,6 +312,10 @@ class Deliveries:
         for client in self.clients.values():
             client.durable.check()
             client.fast.check()
+
+
+def _size(delivery: Deliver | Gap) -> int:
+    return len(delivery.event) if isinstance(delivery, Deliver) else 0
 
 
 def _gap(delivery: Deliver, reason: str) -> Gap:

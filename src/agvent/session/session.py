@@ -14,6 +14,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
+from agvent import limits
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.session.inbox import Inbox
@@ -77,7 +78,8 @@ class Session:
         self._had: set[tuple[str, int]] = set()  # events given before a move, which the new home may send again
         self._request = 0
         self._version = 0
-        self._sent: set[tuple[bool, int]] = set()  # publications that went out on this link
+        self._sent: dict[tuple[bool, int], int] = {}  # publications that went out on this link, and their bytes
+        self._sent_bytes = 0
         self._unsent: deque[tuple[bool, int]] = deque()  # those that did not, in order
         self._out: list[AnyMessage] = []
 
@@ -162,10 +164,11 @@ class Session:
         return out
 
     def _sendable(self) -> Iterator[Publication]:
-        while self._unsent and len(self._sent) < self.credit:
+        while self._unsent and len(self._sent) < self.credit and self._sent_bytes < limits.PUBLISH_BYTES_MAX:
             key = self._unsent.popleft()
             if key in self.unacknowledged:
-                self._sent.add(key)
+                self._sent[key] = len(self.unacknowledged[key].event)
+                self._sent_bytes += self._sent[key]
                 self._tried[key[0]] = max(key[1], self._tried[key[0]])
                 yield self.unacknowledged[key]
 
@@ -225,13 +228,14 @@ class Session:
         done = list(takewhile(lambda key: key[1] <= message.sequence, ours))
         for key in done:
             del self.unacknowledged[key]
-            self._sent.discard(key)
+            self._sent_bytes -= self._sent.pop(key, 0)
         return [message] if done else []
 
     def _attached(self, message: Attached) -> list[AnyMessage]:
         """Says again what was not answered; to a new home, or one that lost its disk, everything that is to hold."""
         self.attached, self.credit = True, message.credit
         self._sent.clear()
+        self._sent_bytes = 0
         self._unsent = deque(self.unacknowledged)
         known = (self.broker, self.incarnation)
         lost = known not in (("", 0), (message.broker, message.incarnation))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from agvent import limits
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
 from agvent.event import Event
@@ -43,7 +44,7 @@ def attached() -> Broker:
     attach = Came("ada", Attach("ada", 0, 0, 0, 1, 1))
     effects = synced(broker, broker.step([LinkUp("ada", to_broker=False), attach], 2), 2)
     assert [effect.message for effect in effects if isinstance(effect, Send)] == [
-        Attached("B1", 1, 64, 0, 0, 0, 1 << 32)
+        Attached("B1", 1, limits.PUBLISH_CREDIT, 0, 0, 0, 1 << 32)
     ]
     return broker
 
@@ -58,7 +59,7 @@ def test_one_broker_alone_matches_and_delivers() -> None:
     assert [effect for effect in at_once if isinstance(effect, Send)] == []
     effects = synced(broker, at_once, 4)
     assert [e.message for e in effects if isinstance(e, Send)] == [
-        Published(1, False, "B1", 1, 64),
+        Published(1, False, "B1", 1, limits.PUBLISH_CREDIT),
         Deliver(1, 0, 0, "ada", 1, False, EVENT, ("s",)),
     ]
     broker.check()
