@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         EnvironmentFault,
         EventError,
         FilterError,
-        IndexFileError,
         SubscriptionError,
         TranslationError,
     )
@@ -43,7 +42,6 @@ else:
         "EventId": "agvent.event",
         "Explanation": "agvent.filters.explain",
         "FilterError": "agvent.errors",
-        "IndexFileError": "agvent.errors",
         "Matches": "agvent.matching.matches",
         "Opaque": "agvent.agents.agvent",
         "Subscription": "agvent.filters.subscription",
@@ -83,7 +81,6 @@ __all__ = [
     "EventId",
     "Explanation",
     "FilterError",
-    "IndexFileError",
     "Matches",
     "Opaque",
     "Subscription",

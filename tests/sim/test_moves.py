@@ -6,8 +6,9 @@ import pytest
 
 from agvent import limits
 from agvent.broker.broker import Broker
-from agvent.broker.deliveries import Client, Moving
-from agvent.broker.records import Arrived, HandedOver
+from agvent.broker.deliveries import Client
+from agvent.broker.handover import Moving
+from agvent.broker.records import Arrived, CaughtUp
 from agvent.broker.repeats import Repeats
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
@@ -214,13 +215,30 @@ class ForgetsWhatWasHanded(Broken):
     """What both homes were sent is given twice."""
 
     def spoil(self) -> None:
-        def hand_over(record: HandedOver) -> None:
-            for client in self.tables.deliveries.clients.values():
-                if client.moving is not None:
-                    client.moving.had = {}
-            self.tables.deliveries.hand_over(record)
+        self.tables._apply[CaughtUp] = lambda record: caught_up(self, record, without_repeats=False)
 
-        self.tables._apply[HandedOver] = hand_over
+
+class DoesNotSort(Broken):
+    """What was handed over goes first, though some of what waited is older."""
+
+    def spoil(self) -> None:
+        self.tables._apply[CaughtUp] = lambda record: caught_up(self, record, without_repeats=True)
+
+
+def caught_up(broker: Broker, record: CaughtUp, *, without_repeats: bool) -> None:
+    """One list behind the other."""
+    client = broker.tables.deliveries.clients[record.client]
+    moving = client.moving
+    assert moving is not None
+    had = {(one.delivery.publisher, getattr(one.delivery, "sequence", 0)) for one in moving.handed}
+    for passed in (*moving.handed, *moving.waiting):
+        is_repeat = (
+            passed in moving.waiting and (passed.delivery.publisher, getattr(passed.delivery, "sequence", 0)) in had
+        )
+        if not (without_repeats and is_repeat):
+            client.durable.add(passed.delivery, passed.expires)
+    moving.handed, moving.waiting, moving.is_done = [], [], True
+    broker.tables.deliveries.stirred[record.client] = None
 
 
 class TakesRepeats(Broken):
@@ -252,8 +270,9 @@ class DoesNotWait(Broken):
     [
         (ClosesTooEarly, "unconfirmed", 104),
         (ForgetsWhatWasHanded, "duplicated", 0),
-        (TakesRepeats, "duplicated", 0),
+        (TakesRepeats, "duplicated", 399),
         (DoesNotWait, "order", 0),
+        (DoesNotSort, "order", 10106),
     ],
 )
 def test_the_checkers_find_a_move_gone_wrong(make: type[Broker], checker: str, first_seed: int) -> None:

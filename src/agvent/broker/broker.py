@@ -137,6 +137,7 @@ class Broker:
         elif isinstance(body, Applied):
             if self.streams.answered(body):
                 self._settle()
+                self.moves.settled(now)
         elif isinstance(body, Confirm):
             self.dispatch.confirmed(body)
         elif isinstance(body, Seek):
@@ -160,7 +161,7 @@ class Broker:
         self.dispatch.tick(now)
         self.moves.tick(now)
         if self.tables.homes.replaced:
-            self.streams.ask_settled()
+            self.streams.ask_settled(self.tables.homes.replaced[0].closed)
 
     def _flush(self, now: int) -> None:
         if self.out.synced >= self.streams.safe_number:

@@ -1,9 +1,9 @@
-"""Changes of this home's stream: a version of a subscription opens, a version closes."""
+"""Changes of this home's stream: a version of a subscription opens, a version closes, a place is marked."""
 
 from __future__ import annotations
 
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Closed, Opened
+from agvent.broker.records import Closed, Marked, Opened
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.wire.messages import Interest
@@ -20,6 +20,13 @@ class Changes:
         self.out.record(Opened(homes.position + 1, client, interest, self.tables.interests.epoch + 1))
         self.streams.opened(interest.subscription.id)
         self.streams.safe_number = self.out.number
+
+    def mark(self) -> int:
+        """A position of its own, which every entry is told."""
+        homes = self.tables.homes
+        self.out.record(Marked(homes.position + 1, self.tables.interests.epoch + 1))
+        self.streams.safe_number = self.out.number
+        return homes.position
 
     def close(self, key: str, *, replaced: bool) -> None:
         """`replaced`: what entered before is still owed."""

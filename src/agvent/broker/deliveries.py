@@ -4,8 +4,8 @@ A client that is slow gets at most DELIVERY_WINDOW of them unacknowledged; one t
 back. Beyond its quota the oldest are let go, and one gap notice for each publisher stands in their place. Fast events
 have a queue of their own, in memory: its numbers begin anew, and higher, with each boot.
 
-A client that moved here has homes before this one (`sources`). What they hand over is queued as it comes; what arrives
-here waits behind it, and then goes without what was handed over, because for a while both homes were sent the same.
+What a client that moved here had elsewhere, and what arrives for it meanwhile, are in `handover.py` until they are one
+queue.
 """
 
 from __future__ import annotations
@@ -16,10 +16,12 @@ from itertools import takewhile
 import msgspec
 
 from agvent import limits
+from agvent.broker.handover import Moving
 from agvent.broker.records import (
     Acknowledged,
     Arrived,
     Booted,
+    CaughtUp,
     Claimed,
     Handed,
     HandedOver,
@@ -31,7 +33,7 @@ from agvent.broker.records import (
     Queued,
     Waited,
 )
-from agvent.wire.messages import Deliver, Gap, Passed, Source
+from agvent.wire.messages import Deliver, Gap, Passed
 from agvent.wire.names import client_key, first_number, moves_of, name_of
 
 BOOT_SHIFT = 32
@@ -115,26 +117,6 @@ class Queue(msgspec.Struct):
         assert (self.sent_waiting, self.sent_bytes) == (len(sent), sum(map(_size, sent)))
 
 
-class Moving(msgspec.Struct):
-    """A client's way here. `taken` is how far the first of its sources has handed over. `origin` is the broker and the
-    client's key there: the same move said again is recognised by it."""
-
-    origin: tuple[str, str]
-    sources: tuple[Source, ...]
-    taken: int
-    waiting: list[Passed] = []
-    had: dict[tuple[str, int], frozenset[str]] = {}  # publisher, sequence -> the subscriptions it was handed over for
-
-    def behind(self) -> Iterator[Passed]:
-        """What waited, without what was handed over."""
-        for passed in self.waiting:
-            delivery = passed.delivery
-            had = self.had.get((delivery.publisher, delivery.sequence), ()) if isinstance(delivery, Deliver) else ()
-            ids = tuple(id for id in delivery.subscriptions if id not in had)
-            if ids:
-                yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), passed.expires)
-
-
 class Client(msgspec.Struct):
     """A client that this broker is home to; `link` is where it is attached now, and not durable. `claimed`: it has
     another home since, which asks for what is here."""
@@ -147,8 +129,9 @@ class Client(msgspec.Struct):
     claimed: bool = False
 
     @property
-    def sources(self) -> tuple[Source, ...]:
-        return self.moving.sources if self.moving is not None else ()
+    def is_moving(self) -> bool:
+        """Is something of before still to come?"""
+        return self.moving is not None and not self.moving.is_done
 
 
 class Deliveries:
@@ -197,15 +180,17 @@ class Deliveries:
             for number, delivery in queue.waiting.items():
                 yield Waited(name, delivery, queue.expires.get(number, 0))
             if (moving := client.moving) is not None or client.claimed:
-                yield _held(client, moving or Moving(("", ""), (), 0, [], {}))
+                yield _held(client, moving or Moving(("", ""), (), 0, [], []))
 
     def recall_held(self, record: Held) -> None:
         """A client's way from a snapshot."""
         client = self.clients[record.client]
         client.claimed = record.claimed
-        had = {(publisher, sequence): frozenset(ids) for publisher, sequence, ids in record.had}
         if record.origin != ("", ""):
-            client.moving = Moving(record.origin, record.sources, record.taken, list(record.waiting), had)
+            handed, waiting = list(record.handed), list(record.waiting)
+            client.moving = Moving(
+                record.origin, record.sources, record.taken, handed, waiting, record.mark, record.is_done
+            )
 
     def arrive(self, record: Arrived) -> None:
         expires = record.publication.expires
@@ -217,7 +202,7 @@ class Deliveries:
             self.stirred[name] = None
             if record.publication.fast:
                 client.fast.add(delivery, expires)
-            elif client.moving is not None and client.sources:
+            elif client.moving is not None and not client.moving.is_done:
                 client.moving.waiting.append(Passed(delivery, expires))
             else:
                 client.durable.add(delivery, expires)
@@ -226,33 +211,36 @@ class Deliveries:
 
     def move(self, record: Moved) -> None:
         first = record.sources[0]
-        origin = (first.broker, first.client)
-        self.clients[record.client].moving = Moving(origin, record.sources, first.received, [], {})
+        self.clients[record.client].moving = Moving(
+            (first.broker, first.client), record.sources, first.received, [], []
+        )
 
     def hand(self, record: Handed) -> None:
-        client = self.clients[record.client]
-        assert client.moving is not None
-        client.moving.taken = record.number
-        self.stirred[record.client] = None
-        delivery = record.passed.delivery
-        client.durable.add(delivery, record.passed.expires)
-        if isinstance(delivery, Deliver):
-            event = (delivery.publisher, delivery.sequence)
-            client.moving.had[event] = client.moving.had.get(event, frozenset()) | {*delivery.subscriptions}
+        moving = self._moving(record.client)
+        moving.taken = record.number
+        moving.handed.append(record.passed)
 
     def hand_over(self, record: HandedOver) -> None:
-        client = self.clients[record.client]
-        moving = client.moving
-        assert moving is not None
+        moving = self._moving(record.client)
         moving.sources = moving.sources[1:] if record.reason else ()
         moving.taken = moving.sources[0].received if moving.sources else 0
+        moving.mark = record.mark
         if record.reason:
-            client.durable.add(Gap(0, 0, 0, "", 0, 0, False, record.reason, record.subscriptions), 0)
-        if not moving.sources:
-            for passed in moving.behind():
-                client.durable.add(passed.delivery, passed.expires)
-            moving.waiting, moving.had = [], {}
+            gap = Gap(0, 0, 0, "", 0, 0, False, record.reason, record.subscriptions)
+            moving.handed.append(Passed(gap, 0))
+
+    def catch_up(self, record: CaughtUp) -> None:
+        moving = self._moving(record.client)
+        for passed in moving.queue():
+            self.clients[record.client].durable.add(passed.delivery, passed.expires)
+        moving.handed, moving.waiting, moving.is_done = [], [], True
         self.stirred[record.client] = None
+
+    def _moving(self, client: str) -> Moving:
+        moving = self.clients[client].moving
+        assert moving is not None
+        assert not moving.is_done
+        return moving
 
     def claim(self, record: Claimed) -> None:
         client = self.clients[record.client]
@@ -336,7 +324,14 @@ def _delivery(record: Arrived, ids: tuple[str, ...]) -> Deliver | Gap:
 
 
 def _held(client: Client, moving: Moving) -> Held:
-    had = tuple((*event, tuple(sorted(ids))) for event, ids in moving.had.items())
     return Held(
-        client.name, moving.origin, moving.sources, moving.taken, client.claimed, tuple(moving.waiting), had
-    )  # fmt: skip
+        client.name,
+        client.claimed,
+        moving.origin,
+        moving.sources,
+        moving.taken,
+        tuple(moving.handed),
+        tuple(moving.waiting),
+        moving.mark,
+        moving.is_done,
+    )

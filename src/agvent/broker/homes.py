@@ -15,7 +15,7 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.covering import calls_behaviours
-from agvent.broker.records import Closed, Opened, Settled, Stood
+from agvent.broker.records import Closed, Marked, Opened, Settled, Stood
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours, evaluate
 from agvent.filters.languages import parse
@@ -73,6 +73,10 @@ class HomeSubscriptions:
             self.replaced.append(version)
         else:
             self.replaced = [one for one in self.replaced if one.subscription.id != record.key]
+
+    def marked(self, record: Marked) -> None:
+        assert record.position == self.position + 1
+        self.position = record.position
 
     def settled(self, record: Settled) -> None:
         self.replaced = [one for one in self.replaced if one.closed > record.position]

@@ -6,8 +6,9 @@ that is on the new home's disk. When the new home's subscriptions are in force a
 the old home closes its own. Until then both may be sent an event; after that only the new one is. When the copies from
 before the close have come, and the last delivery was taken, the old home is drained and forgets the client.
 
-What arrives at the new home meanwhile waits: by then everything the old home has is older. So order holds too, at the
-price that a client whose old home is away waits for it, up to a bound.
+What comes to either home waits at the new one. When the old one is drained, the new one marks a position of its stream,
+and when nothing from before that can come any more, it has everything and puts it in order (`handover.py`). The price
+is that a client whose old home is away waits for it, up to a bound.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from agvent import limits
 from agvent.broker.changes import Changes
 from agvent.broker.deliveries import Client
 from agvent.broker.gossip import Gossip
+from agvent.broker.handover import Moving
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Acknowledged, Claimed, Handed, HandedOver, Joined, Left, Moved
+from agvent.broker.records import Acknowledged, CaughtUp, Claimed, Handed, HandedOver, Joined, Left, Moved
 from agvent.broker.router import Router
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
@@ -40,8 +42,8 @@ class Moves:
         self._silent_since: dict[tuple[str, str], int] = {}  # client, source -> since when it has not answered
 
     def moving(self) -> list[Client]:
-        """The clients whose old homes still have something for them."""
-        return [client for client in self.tables.deliveries.clients.values() if client.sources]
+        """The clients that have not everything of before yet."""
+        return [client for client in self.tables.deliveries.clients.values() if client.is_moving]
 
     # The new home
 
@@ -55,24 +57,44 @@ class Moves:
 
     def tick(self, now: int) -> None:
         for client in self.moving():
-            self._ask(client, now)
+            assert client.moving is not None
+            if client.moving.sources:
+                self._ask(client, now)
+            else:
+                self._catch_up(client, client.moving.mark, now)
+
+    def settled(self, now: int) -> None:
+        """An entry has said what is settled."""
+        for client in self.moving():
+            if client.moving is not None and not client.moving.sources:
+                self._catch_up(client, client.moving.mark, now)
+
+    def _catch_up(self, client: Client, mark: int, now: int) -> None:
+        """Has everything come that entered before the mark? An entry that never says so is not waited for for ever."""
+        since = self._silent_since.setdefault((client.name, ""), now)
+        if self.streams.settled() >= mark or now - since > limits.MOVE_WAIT_US:
+            self._silent_since.pop((client.name, ""))
+            self.out.record(CaughtUp(client.name))
+        else:
+            self.streams.ask_settled(mark)
 
     def _ask(self, client: Client, now: int) -> None:
-        source = client.sources[0]
+        moving = client.moving
+        assert moving is not None
+        source = moving.sources[0]
         reason = self._hopeless(client, source, now)
         if reason:
-            self._over(client, reason)
-            if client.sources:
+            self._over(client, moving, reason)
+            if moving.sources:
                 self._ask(client, now)
             return
-        assert client.moving is not None
         claim = Claim(
             self.tables.name,
             client.name,
             source,
-            client.moving.taken,
+            moving.taken,
             self._is_in_force(client),
-            client.sources[1:],
+            moving.sources[1:],
         )
         self.out.when_synced(lambda: self._send_claim(claim, now))
 
@@ -102,25 +124,26 @@ class Moves:
         current = self.tables.homes.current.values()
         return self.streams.has_everybody(max((one.opened for one in current if one.client == client.name), default=0))
 
-    def _over(self, client: Client, reason: str) -> None:
-        self._silent_since.pop((client.name, client.sources[0].broker), None)
+    def _over(self, client: Client, moving: Moving, reason: str) -> None:
+        self._silent_since.pop((client.name, moving.sources[0].broker), None)
         ids = (one.subscription.id for one in self.tables.homes.current.values() if one.client == client.name)
-        self.out.record(HandedOver(client.name, reason, tuple(id.partition("/")[2] for id in ids)))
+        self.out.record(HandedOver(client.name, reason, tuple(id.partition("/")[2] for id in ids), self.changes.mark()))
 
     def handing(self, handing: Handing, now: int) -> None:
         """What the old home has: the part of it that is new is queued, and the next asked for."""
         client = self.tables.deliveries.clients.get(handing.client)
-        if client is None or client.moving is None or not client.sources:
+        moving = client.moving if client is not None else None
+        if client is None or moving is None or not moving.sources:
             return
-        source = client.sources[0]
+        source = moving.sources[0]
         if (source.broker, source.client) != (handing.source.broker, handing.source.client):
             return
         self._silent_since[client.name, source.broker] = now
         for passed in handing.deliveries:
-            if passed.delivery.number > client.moving.taken:
+            if passed.delivery.number > moving.taken:
                 self.out.record(Handed(client.name, passed.delivery.number, passed))
-        if handing.drained and client.moving.taken == handing.taken:
-            self._over(client, "")
+        if handing.drained and moving.taken == handing.taken:
+            self._over(client, moving, "")
         elif handing.deliveries:
             self._ask(client, now)
 
@@ -169,7 +192,7 @@ class Moves:
                 self.gossip.change(Entry(table.version(name) + 1, name_of(key), type, False))
 
     def _is_drained(self, client: Client) -> bool:
-        return not (client.durable.waiting or client.sources or self.tables.homes.of_client(client.name))
+        return not (client.durable.waiting or client.is_moving or self.tables.homes.of_client(client.name))
 
     def _next(self, client: Client) -> tuple[Passed, ...]:
         """The deliveries after what was taken, as many as a client would be sent and a message may hold."""

@@ -171,11 +171,26 @@ class Handed(Record, frozen=True, tag=24):
 
 class HandedOver(Record, frozen=True, tag=25):
     """The client's last home has nothing more for it; or, for a reason, nobody will ever know: then the homes before
-    that one are asked."""
+    that one are asked. `mark` is the position of a Marked: when nothing from before it can come, the client has
+    everything."""
 
     client: str
     reason: str
     subscriptions: tuple[str, ...]
+    mark: int
+
+
+class Marked(Record, frozen=True, tag=30):
+    """A position of this home's stream at which nothing changed: what comes from before it can be told by it."""
+
+    position: int
+    epoch: int
+
+
+class CaughtUp(Record, frozen=True, tag=31):
+    """What a client's homes have for it is one queue now."""
+
+    client: str
 
 
 class Claimed(Record, frozen=True, tag=26):
@@ -259,22 +274,23 @@ class Remembered(Record, frozen=True, tag=28):
 
 
 class Held(Record, frozen=True, tag=29):
-    """What a client that is moving has waiting behind its last home's: deliveries without a number. And what it was
-    handed already, as (publisher, sequence, subscriptions)."""
+    """Where a client's move stands, or stood: what it was handed, and what waits beside that."""
 
     client: str
+    claimed: bool
     origin: tuple[str, str]
     sources: tuple[Source, ...]
     taken: int
-    claimed: bool
+    handed: tuple[Passed, ...]
     waiting: tuple[Passed, ...]
-    had: tuple[tuple[str, int, tuple[str, ...]], ...]
+    mark: int
+    is_done: bool
 
 
 AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
-    | HandedOver | Claimed | Left | Remembered | Held
+    | HandedOver | Claimed | Left | Remembered | Held | Marked | CaughtUp
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

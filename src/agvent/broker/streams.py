@@ -226,12 +226,11 @@ class Streams:
         """The position before which no copy can come any more."""
         return min((stream.settled for stream in self.streams.values()), default=self._homes.position)
 
-    def ask_settled(self) -> None:
-        """Asks the entries that may still have copies from before a replacement: a Delta that changes nothing."""
-        first = self._homes.replaced[0].closed
+    def ask_settled(self, position: int) -> None:
+        """Asks the entries that may still have copies from before a position: a Delta that changes nothing."""
         for owner, stream in self.streams.items():
-            stream.asked = stream.sent is None and stream.settled < first
-            if stream.asked:
+            if stream.sent is None and stream.settled < position:
+                stream.asked = True
                 self._stirred[owner] = None
 
     def has_everybody(self, position: int) -> bool:

@@ -19,6 +19,7 @@ from agvent.broker.records import (
     Acknowledged,
     Arrived,
     Booted,
+    CaughtUp,
     Claimed,
     Closed,
     Confirmed,
@@ -31,6 +32,7 @@ from agvent.broker.records import (
     Kept,
     Left,
     Lost,
+    Marked,
     Moved,
     Noticed,
     Opened,
@@ -86,6 +88,8 @@ class Tables:
             Moved: self.deliveries.move,
             Handed: self.deliveries.hand,
             HandedOver: self.deliveries.hand_over,
+            CaughtUp: self.deliveries.catch_up,
+            Marked: self._marked,
             Claimed: self.deliveries.claim,
             Left: self.deliveries.leave,
             Remembered: self.arrivals.repeats.recall,
@@ -110,6 +114,10 @@ class Tables:
 
     def _opened(self, record: Opened) -> None:
         self.homes.opened(record)
+        self.interests.changed_here(record.epoch)
+
+    def _marked(self, record: Marked) -> None:
+        self.homes.marked(record)
         self.interests.changed_here(record.epoch)
 
     def _closed(self, record: Closed) -> None:

@@ -17,16 +17,19 @@ from typing import Any, Final
 
 import msgspec
 
+from agvent.broker.handover import event_of, merged
 from agvent.broker.homes import key_of
 from agvent.broker.records import (
     Accepted,
     Acknowledged,
     Arrived,
+    CaughtUp,
     Claimed,
     Closed,
     Handed,
     HandedOver,
     Heard,
+    Marked,
     Moved,
     Noticed,
     Opened,
@@ -43,7 +46,7 @@ from agvent.store.event_columns import LoggedEvent
 from agvent.store.values import encode_value
 from agvent.types import Advertisement, AgventType
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Answered, Deliver, Passed, Publication
+from agvent.wire.messages import Answered, Deliver, Gap, Publication
 from agvent.wire.names import first_number, moves_of, name_of
 
 DURABLE: Final = "durable"
@@ -76,40 +79,41 @@ Delivered = tuple[Arrived, tuple[tuple[str, int], ...]]
 
 
 class Waiting(msgspec.Struct):
-    """A client's durable queue: deliveries that were not acknowledged, by number. While it is `moving`, what arrives is
-    `behind` what its old home hands over."""
+    """A client's durable queue: deliveries that were not acknowledged, by number. While it is `moving`, what its old
+    home hands over and what arrives here are beside each other."""
 
     number: int = 0
     arrived: dict[int, Delivered] = {}
     moving: bool = False
-    behind: list[Delivered] = []
-    had: dict[tuple[str, int], set[str]] = {}
+    handed: list[Deliver | Gap] = []
+    waiting: list[Delivered] = []
 
     def add(self, delivered: Delivered) -> None:
         if self.moving:
-            self.behind.append(delivered)
+            self.waiting.append(delivered)
         else:
             self.number += 1
             self.arrived[self.number] = delivered
 
-    def handed(self, passed: Passed) -> None:
-        """The old home's log has it; here it only takes a number."""
-        self.number += 1
-        if isinstance(passed.delivery, Deliver):
-            event = (passed.delivery.publisher, passed.delivery.sequence)
-            self.had.setdefault(event, set()).update(passed.delivery.subscriptions)
-
-    def handed_over(self, record: HandedOver) -> None:
-        """What waited takes its place, without what was handed over."""
+    def catch_up(self) -> None:
+        """Both in one order, as the home does it. The old home's log has what it handed over: here that only takes a
+        number."""
         self.moving = False
-        self.number += bool(record.reason)
-        behind, self.behind = self.behind, []
-        for arrived, versions in behind:
-            had = self.had.get((arrived.publication.publisher, arrived.publication.sequence), ())
-            left = versions if arrived.lost else tuple(one for one in versions if one[0].partition("/")[2] not in had)
+        had: dict[tuple[str, int], set[str]] = {}
+        for one in self.handed:
+            if isinstance(one, Deliver):
+                had.setdefault(event_of(one), set()).update(one.subscriptions)
+        keys = [(arrived.publication.publisher, arrived.publication.sequence) for arrived, _ in self.waiting]
+        for is_handed, place in merged([event_of(one) for one in self.handed], keys):
+            if is_handed:
+                self.number += 1
+                continue
+            arrived, versions = self.waiting[place]
+            already = had.get(keys[place], ()) if not arrived.lost else ()
+            left = tuple(one for one in versions if one[0].partition("/")[2] not in already)
             if left:
                 self.add((arrived, left))
-        self.had = {}
+        self.handed, self.waiting = [], []
 
 
 class Chronicle:
@@ -135,8 +139,10 @@ class Chronicle:
             Acknowledged: self._acknowledged,
             Noticed: self._noticed,
             Moved: lambda record, _: setattr(self._waiting(record.client), "moving", True),
-            Handed: lambda record, _: self._waiting(record.client).handed(record.passed),
+            Handed: lambda record, _: self._waiting(record.client).handed.append(record.passed.delivery),
             HandedOver: self._handed_over,
+            CaughtUp: lambda record, _: self._waiting(record.client).catch_up(),
+            Marked: lambda record, at: self._applied(record.epoch, self.name, record.position, at),
             Claimed: self._acknowledged,
         }
 
@@ -261,14 +267,14 @@ class Chronicle:
 
     def _waiting(self, client: str) -> Waiting:
         if client not in self._clients:
-            self._clients[client] = Waiting(first_number(client), {}, False, [], {})
+            self._clients[client] = Waiting(first_number(client), {}, False, [], [])
         return self._clients[client]
 
     def _handed_over(self, record: HandedOver, at: int) -> None:
-        waiting = self._waiting(record.client)
         if record.reason:
             self._gap(at, record.reason, subscriber=name_of(record.client))
-        waiting.handed_over(record)
+            gap = Gap(0, 0, 0, "", 0, 0, False, record.reason, record.subscriptions)
+            self._waiting(record.client).handed.append(gap)
 
     def _acknowledged(self, record: Acknowledged | Claimed, at: int) -> None:
         for arrived, versions in self._taken(record.client, record.number):

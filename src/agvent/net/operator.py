@@ -129,7 +129,7 @@ class Operator:
                 "attached": bool(client.link),
                 "waiting": len(client.durable.waiting),
                 "delivered": client.durable.received - first_number(name),
-                "moving": "here" if client.sources else "away" if client.claimed else "",
+                "moving": "here" if client.is_moving else "away" if client.claimed else "",
             }
             for name, client in sorted(self.server.broker.tables.deliveries.clients.items())
         ]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import msgspec
 
 from agvent.agents.answers import Answers
-from agvent.broker.records import Accepted, Closed, Heard, Opened
+from agvent.broker.records import Accepted, Closed, Heard, Marked, Opened
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
@@ -114,7 +114,7 @@ class Ledger:
                 self.versions.setdefault(broker, []).append(known)
             elif isinstance(record, Closed):
                 self._close(broker, record)
-            if isinstance(record, (Opened, Closed)):
+            if isinstance(record, (Opened, Closed, Marked)):
                 here[on_disk.broker] = Heads(on_disk.incarnation, record.position)
                 self.positions.setdefault(broker, {})[record.epoch] = dict(here)
             elif isinstance(record, Heard):

@@ -143,7 +143,8 @@ def test_another_broker_is_told_everything() -> None:
     other.attach(session, "link")
     assert publish(other, "link", 1) == [3]
     client = other.broker.tables.deliveries.clients["ada~1"]
-    assert client.sources == (Source("B1", 1, "ada", 2),)
+    assert client.moving is not None
+    assert client.moving.sources == (Source("B1", 1, "ada", 2),)
     assert session.sources == ()  # the new home answers for them
     assert other.numbers("link") == []  # until the old one has handed over what it has
 
