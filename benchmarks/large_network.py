@@ -29,7 +29,7 @@ from page import made_by, replace_block, short, table
 
 PUBLISHERS: Final = 10
 SECOND: Final = 1_000_000
-BURST: Final = 100
+BURST: Final = 1_000
 CITIES: Final = 100
 
 

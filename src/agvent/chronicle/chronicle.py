@@ -142,7 +142,7 @@ class Chronicle:
             Handed: lambda record, _: self._waiting(record.client).handed.append(record.passed.delivery),
             HandedOver: self._handed_over,
             CaughtUp: lambda record, _: self._waiting(record.client).catch_up(),
-            Marked: lambda record, at: self._applied(record.epoch, self.name, record.position, at),
+            Marked: lambda record, at: self._changed(record, "mark", "", 0, at),
             Claimed: self._acknowledged,
         }
 
@@ -194,13 +194,13 @@ class Chronicle:
         if not record.replaced:
             self._gap(at, "unsubscribed", subscription=_public(record.key), subscriber=name_of(client))
 
-    def _changed(self, record: Opened | Closed, change: str, subscription: str, version: int, at: int) -> None:
+    def _changed(self, record: Opened | Closed | Marked, change: str, subscription: str, version: int, at: int) -> None:
         self.rows.changes.append(
             {
                 "home_broker": self.name,
                 "position": record.position,
                 "change": change,
-                "subscription": _public(subscription),
+                "subscription": _public(subscription) if subscription else "",
                 "version": version,
                 "changed_at": moment(at),
             }
