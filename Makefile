@@ -18,7 +18,7 @@ demo: .venv/runtime.stamp  ## match a workload and explain it; then a day of eve
 	$(BIN)/python examples/day.py
 
 test: lint  ## lint, types and every test
-	$(BIN)/pytest -n 2 --dist loadgroup
+	$(BIN)/pytest -n 2 --dist loadgroup --durations 12
 
 lint: .venv/dev.stamp  ## ruff and mypy
 	$(BIN)/ruff check .

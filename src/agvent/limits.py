@@ -144,6 +144,12 @@ MOVE_UNKNOWN_WAIT_US: Final = 5_000_000
 """How long a client that moved waits for what its old home has: until somebody has started that again. And for one that
 nobody here has heard of: until a broker that just joined knows the others. Then a gap notice."""
 
+SOURCES_MAX: Final = 64
+"""Homes that a client may name as those before: it would have to move on so often within five minutes."""
+
+RETRIED_MAX: Final = 16
+"""Changes of entry that a publication tells of, and that a home remembers of a publisher's life."""
+
 TICK_US: Final = 500_000
 """How often a broker looks at what waits for an answer."""
 

@@ -156,6 +156,8 @@ class Clients:
         )
 
     def _move(self, link: str, client: str, message: Move, now: int) -> None:
+        if len(message.sources) > limits.SOURCES_MAX:
+            raise CallerError(f"more than {limits.SOURCES_MAX} homes before this one")
         for source in message.sources:
             if name_of(source.client) != name_of(client):
                 raise CallerError(f"{name_of(client)!r} cannot move what is {source.client[:40]!r}'s")
@@ -261,6 +263,8 @@ class Clients:
         try:
             event = self.foresight.event(publication)
             parsed_to(publication.to)
+            if len(publication.retried) > limits.RETRIED_MAX:
+                raise CallerError(f"more than {limits.RETRIED_MAX} ranges of retried events")
             self._check_type(publication.publisher, event)
         except AgventError as error:
             self.out.send(link, _refused(Publish(publication), str(error)))

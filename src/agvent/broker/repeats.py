@@ -18,9 +18,6 @@ from agvent.wire.messages import Publication
 LIVES_MAX = 4
 """Processes of one publisher whose events may still be on their way."""
 
-RANGES_MAX = 16
-"""Changes of entry that one life's events may still be on their way from."""
-
 
 class Life(msgspec.Struct):
     """What came of one life of a publisher."""
@@ -36,7 +33,7 @@ class Life(msgspec.Struct):
         for first, last in retried:
             if (first, last) not in self.retried:
                 self.retried[first, last] = {one for one in self.recent if first <= one <= last}
-                if len(self.retried) > RANGES_MAX:
+                if len(self.retried) > limits.RETRIED_MAX:
                     del self.retried[next(iter(self.retried))]
         for (first, last), came in self.retried.items():
             if first <= sequence <= last:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import Final
 
 from msgspec.structs import replace
 
@@ -45,10 +44,6 @@ from agvent.wire.messages import (
 from agvent.wire.names import client_key
 
 Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move
-
-
-RETRIED_MAX: Final = 16
-"""Changes of entry that a publication tells of: as many as a home remembers."""
 
 
 class Session:
@@ -269,7 +264,7 @@ class Session:
         """What the home until now has for this client is to come to the next one."""
         inbox = self.inboxes[False]
         home = Source(self.broker, self.incarnation, client_key(self.client, self.moves), inbox.received)
-        self.sources = (home, *self.sources)
+        self.sources = (home, *self.sources)[: limits.SOURCES_MAX]
         self._had |= inbox.given_ahead()
         for number in [number for number, request in self.requests.items() if isinstance(request, Move)]:
             del self.requests[number]
@@ -287,7 +282,7 @@ class Session:
         for fast in (False, True):
             first = min((sequence for kind, sequence in self.unacknowledged if kind == fast), default=0)
             if 0 < first <= self._tried[fast]:
-                self._retried[fast] = (*self._retried[fast], (first, self._tried[fast]))[-RETRIED_MAX:]
+                self._retried[fast] = (*self._retried[fast], (first, self._tried[fast]))[-limits.RETRIED_MAX :]
         for key, publication in self.unacknowledged.items():
             if key[1] <= self._tried[key[0]]:
                 self.unacknowledged[key] = replace(publication, retried=self._retried[key[0]])

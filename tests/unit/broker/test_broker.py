@@ -17,10 +17,12 @@ from agvent.wire.messages import (
     Call,
     Deliver,
     Hello,
+    Move,
     Publication,
     Publish,
     Published,
     Refused,
+    Source,
     Subscribe,
     Subscribed,
 )
@@ -95,8 +97,11 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         (Publish(Publication("ada", 1, b"\x01")), "not a message: Expected `object`, got `int`"),
         (Publish(Publication("ada", 1, EVENT, to="floor >")), "line 1, column 8: expected a value"),
         (Subscribe(1, 1, Subscription(id="s", filter="price >> 1")), "line 1, column 8: expected a value"),
+        (Publish(Publication("ada", 1, EVENT, retried=((1, 2),) * 17)), "more than 16 ranges of retried events"),
+        (Move(1, (Source("B2", 1, "ben", 0),)), "'ada' cannot move what is 'ben''s"),
+        (Move(1, (Source("B2", 1, "ada", 0),) * 65), "more than 64 homes before this one"),
     ],
-    ids=["another's name", "no event", "a bad address", "a bad filter"],
+    ids=["another's name", "no event", "a bad address", "a bad filter", "retried", "another's queue", "many homes"],
 )
 def test_a_mistake_is_refused_and_changes_nothing(message: object, reason: str) -> None:
     """A client's mistake is answered with what is wrong, and no record is written."""
