@@ -39,6 +39,7 @@ class GroupCommit:
         self._number = 0
         self._busy = False
         self._snapshot: list[Record] | None = None  # taken, and not yet on disk
+        self._saving: asyncio.Future[None] | None = None  # the last snapshot on its way to the disk
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -84,8 +85,8 @@ class GroupCommit:
         self.groups += 1
         self.records += len(group)
         if image is not None:
-            saved = self._loop.run_in_executor(None, self._save, self.journal.sequence + 1, image)
-            saved.add_done_callback(self._saved)
+            self._saving = self._loop.run_in_executor(None, self._save, self.journal.sequence + 1, image)
+            self._saving.add_done_callback(self._saved)
         if group:
             self._synced(number)
         if self._pending:
@@ -112,7 +113,9 @@ class GroupCommit:
         await self._idle.wait()
 
     async def close(self) -> None:
-        """Ends the journal, when everything is on disk."""
+        """Ends the journal, when everything is on disk: a snapshot under way too, whose files the next start reads."""
         await self._idle.wait()
+        if self._saving is not None:
+            await asyncio.wait([self._saving])
         await self._loop.run_in_executor(self._writer, self.journal.close)
         self._writer.shutdown()
