@@ -181,6 +181,24 @@ def test_only_the_client_itself_moves_what_is_its() -> None:
     assert numbers(world) == [1]
 
 
+def test_a_client_that_says_it_has_more_than_there_is_harms_itself_only() -> None:
+    """A number beyond the old home's last one ends what waits there, and nothing else."""
+    world = line()
+    world.attach("ben", "B3")
+    world.ask("ben", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    world.clients["ada"].leave()
+    publish(world, 2)
+    world.clients["ada"].session.inboxes[False].received = 1 << 62
+    world.move("ada", "B2")
+    world.wait(20)
+    for node in world.brokers.values():
+        node.broker.check()
+    publish(world, 1)
+    assert numbers(world, "ben") == [1, 2, 3]
+    assert leftovers(world) == []
+
+
 def test_a_process_that_has_the_name_of_another_is_not_it() -> None:
     """Sequences begin anew with a new life: what it publishes is no repeat."""
     repeats = Repeats()
@@ -238,6 +256,7 @@ def caught_up(broker: Broker, record: CaughtUp, *, without_repeats: bool) -> Non
         if not (without_repeats and is_repeat):
             client.durable.add(passed.delivery, passed.expires)
     moving.handed, moving.waiting, moving.is_done = [], [], True
+    del broker.tables.deliveries.moving[record.client]
     broker.tables.deliveries.stirred[record.client] = None
 
 

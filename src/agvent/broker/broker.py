@@ -180,7 +180,7 @@ class Broker:
             or self.clients.requests.open
             or self.tables.homes.replaced
             or self.streams.waiting
-            or self.moves.moving()
+            or self.tables.deliveries.moving
         )
 
     def check(self) -> None:

@@ -46,7 +46,7 @@ from agvent.wire.messages import (
     Unadvertise,
     Unsubscribe,
 )
-from agvent.wire.names import MARK, client_key, moves_of, name_of
+from agvent.wire.names import MARK, MOVES_MAX, client_key, is_key, moves_of, name_of
 
 
 class Attachment(msgspec.Struct):
@@ -56,6 +56,20 @@ class Attachment(msgspec.Struct):
     client: str
     expected: list[int]
     early: dict[tuple[bool, int], Publication]
+    early_bytes: int = 0  # of the events in it
+
+    def keep(self, publication: Publication) -> None:
+        """Keeps one that is early, as far as a client may have any unacknowledged; who sends more sends in vain."""
+        if len(self.early) < limits.PUBLISH_CREDIT and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
+            self.early[publication.fast, publication.sequence] = publication
+            self.early_bytes += len(publication.event)
+
+    def following(self, *, fast: bool) -> Publication | None:
+        """The one whose turn it is, if it came early."""
+        publication = self.early.pop((fast, self.expected[fast]), None)
+        if publication is not None:
+            self.early_bytes -= len(publication.event)
+        return publication
 
     @property
     def name(self) -> str:
@@ -113,6 +127,9 @@ class Clients:
         if not attach.client or {"/", MARK} & {*attach.client} or len(attach.client) > limits.ID_CHARS_MAX:
             self.out.send(link, Refused(0, 0, f"{attach.client[:40]!r} cannot name a client"))
             return
+        if not 0 <= attach.moves < MOVES_MAX - 1:
+            self.out.send(link, Refused(0, 0, f"a client moves at most {MOVES_MAX} times, not {attach.moves}"))
+            return
         for old in [old for old, attachment in self.attached.items() if attachment.name == attach.client]:
             self.lost_link(old)
         key = self._key(attach)
@@ -159,7 +176,7 @@ class Clients:
         if len(message.sources) > limits.SOURCES_MAX:
             raise CallerError(f"more than {limits.SOURCES_MAX} homes before this one")
         for source in message.sources:
-            if name_of(source.client) != name_of(client):
+            if not is_key(source.client, name_of(client)):
                 raise CallerError(f"{name_of(client)!r} cannot move what is {source.client[:40]!r}'s")
         if message.sources:
             self.moves.move(client, message.sources, now)
@@ -240,16 +257,14 @@ class Clients:
             raise CallerError(f"{attachment.name!r} cannot publish as {publication.publisher!r}")
         expected, fast = attachment.expected, publication.fast
         if publication.sequence > expected[fast] or self.tables.custody.is_full():
-            held_bytes = sum(len(one.event) for one in attachment.early.values())
-            if len(attachment.early) < limits.PUBLISH_CREDIT and held_bytes <= limits.PUBLISH_BYTES_MAX:
-                attachment.early[fast, publication.sequence] = publication
+            attachment.keep(publication)
             return
         if publication.sequence == expected[fast]:
             expected[fast] += 1
         try:
             self._accept(link, publication, now)
         finally:
-            following = attachment.early.pop((fast, expected[fast]), None)
+            following = attachment.following(fast=fast)
             if following is not None:
                 self.came(link, Publish(following), now)
 
@@ -276,7 +291,7 @@ class Clients:
         """Takes the events that waited for room in custody."""
         for link, attachment in list(self.attached.items()):
             for fast in (False, True):
-                waiting = attachment.early.pop((fast, attachment.expected[fast]), None)
+                waiting = attachment.following(fast=fast)
                 if waiting is not None:
                     self.came(link, Publish(waiting), now)
 

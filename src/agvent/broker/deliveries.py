@@ -140,6 +140,8 @@ class Deliveries:
     def __init__(self) -> None:
         self.clients: dict[str, Client] = {}
         self.stirred: dict[str, None] = {}  # clients to whom something may have to be sent
+        self.moving: dict[str, None] = {}  # exactly the clients that are
+        self._keys: dict[str, dict[str, None]] = {}  # a client's name -> exactly its keys
         self._boot = 0
 
     def booted(self, record: Booted) -> None:
@@ -153,17 +155,22 @@ class Deliveries:
 
     def current(self, name: str) -> str:
         """The key of a client that says only its name: that of its last move here."""
-        return max((key for key in self.clients if name_of(key) == name), key=moves_of, default=client_key(name, 0))
+        return max(self._keys.get(name, ()), key=moves_of, default=client_key(name, 0))
+
+    def _file(self, client: Client) -> None:
+        if client.name not in self.clients:
+            self.clients[client.name] = client
+            self._keys.setdefault(name_of(client.name), {})[client.name] = None
 
     def join(self, record: Joined) -> None:
         first = first_number(record.client)
         durable = Queue(first, first, waiting={}, expires={}, last_of={})
-        self.clients.setdefault(record.client, Client(record.client, durable, self._fast_queue()))
+        self._file(Client(record.client, durable, self._fast_queue()))
 
     def recall(self, record: Queued) -> None:
         """A client from a snapshot."""
         durable = Queue(record.number, record.received, waiting={}, expires={}, last_of=dict(record.last_of))
-        self.clients[record.client] = Client(record.client, durable, self._fast_queue())
+        self._file(Client(record.client, durable, self._fast_queue()))
 
     def recall_waiting(self, record: Waited) -> None:
         queue, number = self.clients[record.client].durable, record.delivery.number
@@ -191,6 +198,8 @@ class Deliveries:
             client.moving = Moving(
                 record.origin, record.sources, record.taken, handed, waiting, record.mark, record.is_done
             )
+            if client.is_moving:
+                self.moving[record.client] = None
 
     def arrive(self, record: Arrived) -> None:
         expires = record.publication.expires
@@ -214,6 +223,7 @@ class Deliveries:
         self.clients[record.client].moving = Moving(
             (first.broker, first.client), record.sources, first.received, [], []
         )
+        self.moving[record.client] = None
 
     def hand(self, record: Handed) -> None:
         moving = self._moving(record.client)
@@ -234,6 +244,7 @@ class Deliveries:
         for passed in moving.queue():
             self.clients[record.client].durable.add(passed.delivery, passed.expires)
         moving.handed, moving.waiting, moving.is_done = [], [], True
+        del self.moving[record.client]
         self.stirred[record.client] = None
 
     def _moving(self, client: str) -> Moving:
@@ -250,6 +261,10 @@ class Deliveries:
     def leave(self, record: Left) -> None:
         del self.clients[record.client]
         self.stirred.pop(record.client, None)
+        keys = self._keys[name_of(record.client)]
+        del keys[record.client]
+        if not keys:
+            del self._keys[name_of(record.client)]
 
     def acknowledge(self, record: Acknowledged) -> None:
         self.clients[record.client].durable.acknowledge(record.number)
@@ -297,6 +312,8 @@ class Deliveries:
                 client.link = ""
 
     def check(self) -> None:
+        assert self.moving.keys() == {name for name, client in self.clients.items() if client.is_moving}
+        assert sorted(key for keys in self._keys.values() for key in keys) == sorted(self.clients)
         for client in self.clients.values():
             client.durable.check()
             client.fast.check()

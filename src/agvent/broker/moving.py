@@ -43,7 +43,8 @@ class Moves:
 
     def moving(self) -> list[Client]:
         """The clients that have not everything of before yet."""
-        return [client for client in self.tables.deliveries.clients.values() if client.is_moving]
+        deliveries = self.tables.deliveries
+        return [deliveries.clients[name] for name in deliveries.moving]
 
     # The new home
 
@@ -176,8 +177,9 @@ class Moves:
             self.unattached.append(client.name)
         if client.durable.received < claim.source.received <= client.durable.number:
             self.out.record(Acknowledged(client.name, claim.source.received, now))
-        if claim.taken > client.durable.received or not client.claimed:
-            self.out.record(Claimed(client.name, max(claim.taken, client.durable.received), now))
+        taken = min(claim.taken, client.durable.number)
+        if taken > client.durable.received or not client.claimed:
+            self.out.record(Claimed(client.name, max(taken, client.durable.received), now))
         if claim.close:
             self._closing[client.name] = None
             self._close(client.name)

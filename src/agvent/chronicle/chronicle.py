@@ -52,10 +52,10 @@ from agvent.wire.names import first_number, moves_of, name_of
 DURABLE: Final = "durable"
 """Fast events have no records, and so no rows."""
 
-INCARNATION_SHIFT: Final = 40
-MOVE_SHIFT: Final = 50
-"""A subscription's positions rise across a lost disk, where each incarnation begins at the next trillion, and from home
-to home, where each begins a thousand trillions higher."""
+INCARNATION_SHIFT: Final = 32
+MOVE_SHIFT: Final = 44
+"""A subscription's positions rise across a lost disk and from home to home: four billion for each disk of a home, four
+thousand disks for each home, and as many homes as a client may have, in 63 bits."""
 
 NULL: Final = Attribute(("null",))
 

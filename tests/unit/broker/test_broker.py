@@ -100,8 +100,24 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         (Publish(Publication("ada", 1, EVENT, retried=((1, 2),) * 17)), "more than 16 ranges of retried events"),
         (Move(1, (Source("B2", 1, "ben", 0),)), "'ada' cannot move what is 'ben''s"),
         (Move(1, (Source("B2", 1, "ada", 0),) * 65), "more than 64 homes before this one"),
+        (Move(1, (Source("B2", 1, "ada~x", 0),)), "'ada' cannot move what is 'ada~x''s"),
+        (Attach("ada", 1, 0, 0, 1, 1, "B2", -3), "a client moves at most 524288 times, not -3"),
+        (Attach("ada", 1, 0, 0, 1, 1, "B2", 1 << 60), "a client moves at most 524288 times, not 1152921504606846976"),
+        (Attach("ada~1", 0, 0, 0, 1, 1), "'ada~1' cannot name a client"),
     ],
-    ids=["another's name", "no event", "a bad address", "a bad filter", "retried", "another's queue", "many homes"],
+    ids=[
+        "another's name",
+        "no event",
+        "a bad address",
+        "a bad filter",
+        "retried",
+        "another's queue",
+        "many homes",
+        "no key",
+        "less than no moves",
+        "many moves",
+        "a key for a name",
+    ],
 )
 def test_a_mistake_is_refused_and_changes_nothing(message: object, reason: str) -> None:
     """A client's mistake is answered with what is wrong, and no record is written."""

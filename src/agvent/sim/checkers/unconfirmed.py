@@ -29,10 +29,8 @@ def _interrupted(world: World, ledger: Ledger, client: str, id: str, message: Su
     versions = [one for all in ledger.versions.values() for one in all if (one.client, one.id) == (client, id)]
     wanted = {msgspec.json.encode(msgspec.structs.replace(one.subscription, id=id)) for one in versions}
     is_changed = len(wanted) > 1 or any(one.ended for one in versions)
-    if is_changed or {name for name, _ in world.history.lost_disks} & {
-        *world.clients[client].homes,
-        *message.confirmed,
-    }:
+    concerned = {*world.clients[client].homes, *message.confirmed}
+    if is_changed or concerned & {name for name, _ in world.history.lost_disks}:
         return []
     return [
         f"{client} was told that {entry} has {id}, and then {publication.publisher}:{publication.sequence} missed it"
