@@ -46,6 +46,10 @@ class Advertisements:
     def version(self, owner: str) -> int:
         return self._owners[owner].version if owner in self._owners else 0
 
+    def reach(self, owner: str) -> frozenset[str]:
+        """The types that its publishers advertise, and their ancestors."""
+        return self._owners[owner].reach if owner in self._owners else frozenset()
+
     def is_silent(self, owner: str) -> bool:
         """Has it never advertised a type?"""
         return owner not in self._owners or not self._owners[owner].entries
@@ -61,7 +65,8 @@ class Advertisements:
         return adverts.since <= version < adverts.version
 
     def known_of(self, owner: str) -> tuple[int, int]:
-        return (self.incarnation(owner), self.version(owner))
+        known = self._owners.get(owner)
+        return (known.incarnation, known.version) if known is not None else (0, 0)
 
     def apply(self, record: Owned) -> None:
         owner = self._owners.get(record.owner)
@@ -76,8 +81,9 @@ class Advertisements:
             key = (entry.publisher, entry.type.name)
             if key not in owner.entries or owner.entries[key].version < entry.version:
                 owner.entries[key] = entry
-        live = [entry.type for entry in owner.entries.values() if entry.live and not record.gone]
-        self._set_reach(record.owner, frozenset(name for type in live for name in (type.name, *type.ancestors)))
+        if owner.entries:
+            live = [entry.type for entry in owner.entries.values() if entry.live and not record.gone]
+            self._set_reach(record.owner, frozenset(name for type in live for name in (type.name, *type.ancestors)))
 
     def _set_reach(self, name: str, reach: frozenset[str]) -> None:
         owner = self._owners[name]

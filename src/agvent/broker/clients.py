@@ -94,6 +94,7 @@ class Clients:
         self.moves, self.changes, self.foresight = moves, changes, foresight
         self.requests = Requests(tables, streams)
         self.attached: dict[str, Attachment] = {}
+        self._early: dict[str, None] = {}  # every link whose client has publications that wait, and perhaps others
         self._do: dict[type, Callable[[str, str, Any, int], None]] = {
             Advertise: self._advertise,
             Unadvertise: self._unadvertise,
@@ -117,6 +118,7 @@ class Clients:
 
     def lost_link(self, link: str) -> None:
         attachment = self.attached.pop(link, None)
+        self._early.pop(link, None)
         if attachment is not None:
             self.requests.drop(attachment.client)
             self.tables.deliveries.detach(link)
@@ -258,6 +260,7 @@ class Clients:
         expected, fast = attachment.expected, publication.fast
         if publication.sequence > expected[fast] or self.tables.custody.is_full():
             attachment.keep(publication)
+            self._early[link] = None
             return
         if publication.sequence == expected[fast]:
             expected[fast] += 1
@@ -289,11 +292,14 @@ class Clients:
 
     def _publish_waiting(self, now: int) -> None:
         """Takes the events that waited for room in custody."""
-        for link, attachment in list(self.attached.items()):
+        for link in list(self._early):
+            attachment = self.attached[link]
             for fast in (False, True):
                 waiting = attachment.following(fast=fast)
                 if waiting is not None:
                     self.came(link, Publish(waiting), now)
+            if not attachment.early:
+                self._early.pop(link, None)
 
     def _check_type(self, publisher: str, event: Event) -> None:
         if event.type is None:
@@ -341,7 +347,7 @@ class Clients:
                     self.out.send(link, answer)
         if self.gossip.gone_types:
             self.tell_gone_types()
-        if not self.tables.custody.is_full():
+        if self._early and not self.tables.custody.is_full():
             self._publish_waiting(now)
         for name, number in self.tables.deliveries.over_quota():
             self.out.record(Noticed(name, number, "quota"))

@@ -71,10 +71,10 @@ class Gossip:
                 self._tell(other, adverts, adverts.trace)
 
     def _own(self, record: Owned) -> None:
-        before = {v.subscription.type for v in self.tables.homes.current.values() if v.subscription.type is not None}
-        published = [type for type in sorted(before) if self.tables.advertisements.is_published(type)]
+        table = self.tables.advertisements
+        reached = table.reach(record.owner)
         self.out.record(record)
-        self.gone_types += [type for type in published if not self.tables.advertisements.is_published(type)]
+        self.gone_types += [type for type in sorted(reached) if not table.is_published(type)]
         self.streams.considered(record.owner)
         self.streams.safe_number = self.out.number
 

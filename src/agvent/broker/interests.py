@@ -43,6 +43,7 @@ class Interests:
         self._ordinals: list[str] = []
         self._index = Subscriptions()  # every root of every home that calls no behaviour, under home/key
         self._calling = Subscriptions()  # those that do: each is asked, or its home would lack its answers
+        self._answered: int | None = None  # the least version that homes with subscriptions have answered, if known
         self._changes = 0  # of `_index`
         self._foreseen: dict[int, tuple[Event, list[int]]] = {}  # of an event, its words of `_index`
         self._foreseen_at = 0
@@ -75,7 +76,7 @@ class Interests:
         self._end(record.home, record.ended)
         self._add(record.home, record.roots)
         home.incarnation, home.number, home.position = record.incarnation, record.number, record.position
-        home.considered = record.considered
+        home.considered, self._answered = record.considered, None
         assert record.epoch == self.epoch + 1
         self.epoch = record.epoch
 
@@ -94,7 +95,7 @@ class Interests:
         """A home from a snapshot."""
         home = self._home(record.home)
         home.incarnation, home.number, home.position = record.incarnation, record.number, record.position
-        home.considered = record.considered
+        home.considered, self._answered = record.considered, None
         self._add(record.home, record.roots)
 
     def snapshot(self) -> Iterator[Wanted]:
@@ -127,7 +128,7 @@ class Interests:
         home = self.homes.get(name)
         if home is not None and home.incarnation < incarnation:
             self._end(name, list(home.roots))
-            self.homes[name] = Home(home.ordinal, incarnation, roots={})
+            self.homes[name], self._answered = Home(home.ordinal, incarnation, roots={}), None
 
     def changed_here(self, epoch: int) -> None:
         """A subscription of this broker's own clients opened or closed."""
@@ -156,8 +157,15 @@ class Interests:
 
     def unanswered(self, version: int) -> list[str]:
         """The homes that have not answered this version of the advertisements: what they want may not be here yet."""
+        if self._answered is None:
+            asked = (home.considered for home in self.homes.values() if home.position)
+            self._answered = min(asked, default=version)
+        if version <= self._answered:
+            return []
         return [name for name, home in self.homes.items() if home.position and home.considered < version]
 
     def check(self) -> None:
         assert len(self._index) + len(self._calling) == sum(len(home.roots) for home in self.homes.values())
+        behind = [home.considered for home in self.homes.values() if home.position]
+        assert self._answered is None or not behind or self._answered == min(behind)
         assert all(self._ordinals[home.ordinal] == name for name, home in self.homes.items())

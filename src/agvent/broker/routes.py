@@ -55,14 +55,12 @@ class Routes:
 
     def learn(self, trace: Trace) -> None:
         """The last broker of the trace is the neighbour that sent it; the others lie behind it."""
-        via = trace[-1][0]
-        cost = 0
-        for position in range(len(trace) - 1, -1, -1):
-            broker, out = trace[position]
-            if position < len(trace) - 1:
-                cost += out
+        via, last = trace[-1]
+        cost = -last  # of the link to here, which is not part of the way from the neighbour on
+        for broker, out in reversed(trace):
             if broker == self.name:
                 return  # the way came through here: what lies before is not behind the neighbour
+            cost += out
             known = self._behind.get(broker)
             if known is None:
                 known = self._behind[broker] = {}

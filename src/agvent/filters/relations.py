@@ -7,6 +7,7 @@ accepted by both. The other answers prove nothing: a broker that takes them for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, Final
 
 from agvent import limits
@@ -28,10 +29,7 @@ def covers(a: Condition, b: Condition) -> bool:
     >>> covers(parse("price > 10"), parse("price BETWEEN 20 AND 30 AND halted IS NULL"))
     True
     """
-    if a == b:
-        return True
-    covering = normal(a)
-    return all(_is_covered(row, covering, SPLITS_MAX) for row in normal(b))
+    return Extent(a).covers(Extent(b))
 
 
 def overlaps(a: Condition, b: Condition) -> bool:
@@ -45,16 +43,33 @@ def overlaps(a: Condition, b: Condition) -> bool:
     return any(not _is_impossible((*row, *other), SPLITS_MAX) for row in normal(a) for other in others)
 
 
-def _is_covered(row: Row, covering: Rows, splits: int) -> bool:
-    facts = _Facts(row)
-    if facts.is_impossible() or any(facts.imply_all(other) for other in covering):
+class Extent:
+    """What a filter accepts, read once for many comparisons."""
+
+    def __init__(self, condition: Condition) -> None:
+        self.condition = condition
+        self._rows = normal(condition)
+
+    @cached_property
+    def _facts(self) -> list[_Facts]:
+        return [_Facts(row) for row in self._rows]
+
+    def covers(self, other: Extent) -> bool:
+        """Is it certain that this filter accepts every event that the other accepts?"""
+        if self.condition == other.condition:
+            return True
+        return all(_is_covered(facts, self._rows, SPLITS_MAX) for facts in other._facts)
+
+
+def _is_covered(facts: _Facts, covering: Rows, splits: int) -> bool:
+    if facts.is_impossible or any(facts.imply_all(other) for other in covering):
         return True
-    pieces = _pieces(row, by_values=len(covering) > 1) if splits else ()
-    return bool(pieces) and all(_is_covered(piece, covering, splits - 1) for piece in pieces)
+    pieces = _pieces(facts.row, by_values=len(covering) > 1) if splits else ()
+    return bool(pieces) and all(_is_covered(_Facts(piece), covering, splits - 1) for piece in pieces)
 
 
 def _is_impossible(row: Row, splits: int) -> bool:
-    if _Facts(row).is_impossible():
+    if _Facts(row).is_impossible:
         return True
     pieces = _pieces(row, by_values=False) if splits else ()
     return bool(pieces) and all(_is_impossible(piece, splits - 1) for piece in pieces)
@@ -88,6 +103,7 @@ class _Facts:
     """What a row says: by term with ranges joined, and the values that are left where they are finitely many."""
 
     def __init__(self, row: Row) -> None:
+        self.row = row
         self.others = [one for one in row if isinstance(one, (AnyOf, Opaque))]
         simple = [one for one in row if not isinstance(one, (AnyOf, Opaque))]
         self.by_term: dict[Term, list[Simple]] = {}
@@ -105,6 +121,7 @@ class _Facts:
             for one in ones
         )
 
+    @cached_property
     def is_impossible(self) -> bool:
         simple = (one for ones in self.by_term.values() for one in ones)
         return any(map(self.refute, simple)) or any(map(self.refute, self.others))
