@@ -222,6 +222,9 @@ COVER_PROOFS_MAX: Final = 200_000
 PROGRAM_BYTES_MAX: Final = 256 << 10
 """The text of a program: some 6,000 lines, loaded in under 0.1 s."""
 
+CODE_BYTES_MAX: Final = 64 << 20
+"""Signed programs that a broker keeps for its sandbox host: some ten thousand of ordinary size."""
+
 PROGRAMS_MAX: Final = 4_096
 """Programs that a host keeps: a gigabyte if each were of the largest size."""
 
@@ -243,6 +246,9 @@ WORKER_SILENCE_SECONDS_MAX: Final = 5.0
 
 WORKER_START_SECONDS_MAX: Final = 30.0
 """How long a turn waits for a worker, on a machine that is short of everything."""
+
+SANDBOX_WORKERS: Final = 2
+"""Workers of a host that was not told how many: a publisher that holds one leaves one to the others."""
 
 SANDBOX_BYTES_MAX: Final = 32 << 20
 """Memory of a session, its program and the batch in it: a worker for each core stays below what a broker needs."""

@@ -114,6 +114,21 @@ def test_without_its_keys_it_does_not_start(tmp_path: Path, capfd: pytest.Captur
         assert words in capfd.readouterr().err
 
 
+def test_it_makes_a_key_that_is_missing_if_it_may(tmp_path: Path) -> None:
+    """Once: the next host beside that file has the same one. A key that is granted later counts after a restart too."""
+    key_file = tmp_path / "hosts.key"
+    with HostProcess(key_file, make_key=True, workers=1) as host:
+        made = host.key
+        assert key_file.stat().st_mode & 0o777 == 0o600
+    with HostProcess(key_file, make_key=True, workers=1) as host:
+        assert host.key == made
+        with pytest.raises(AdmissionError, match="house is not granted to bring code"):
+            host.admit(sign(program_of(Book), "house", HOUSE))
+        host.grant("house", HOUSE.public_key().public_bytes_raw())
+        os.kill(host.pid, signal.SIGKILL)
+        host.admit(sign(program_of(Book), "house", HOUSE))
+
+
 def test_what_cannot_be_answered_is_a_fault(tmp_path: Path) -> None:
     """A host that dies and cannot come back: its key file is gone."""
     key_file = tmp_path / "hosts.key"

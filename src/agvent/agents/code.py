@@ -18,16 +18,19 @@ from agvent.types import KINDS
 
 
 class SignedProgram(msgspec.Struct, frozen=True):
-    """A program, who brings it, and that principal's signature."""
+    """A program, who brings it, that principal's signature, and the public key to check it with: which proves nothing
+    before somebody grants that key to the principal."""
 
     program: Program
     principal: str
     signature: bytes
+    key: bytes = b""
 
 
 def sign(program: Program, principal: str, key: Ed25519PrivateKey) -> SignedProgram:
     """A program signed by its publisher."""
-    return SignedProgram(program, principal, key.sign(_statement(program.hash, principal)))
+    signature = key.sign(_statement(program.hash, principal))
+    return SignedProgram(program, principal, signature, key.public_key().public_bytes_raw())
 
 
 def _statement(hash: str, principal: str) -> bytes:
@@ -74,6 +77,10 @@ class Programs:
         if program.hash not in self._known and len(self._known) >= limits.PROGRAMS_MAX:
             raise AdmissionError(f"{limits.PROGRAMS_MAX} programs are here already")
         return self._known.setdefault(program.hash, program)
+
+    def grant(self, principal: str, key: bytes) -> None:
+        """Lets a principal bring code that is signed with this key, beside those it was granted before."""
+        self.grants[principal] = self.grants.get(principal, frozenset()) | {key}
 
     def revoke(self, principal: str) -> None:
         """Takes the grant back. Programs that are here stay: events on their way may need them."""

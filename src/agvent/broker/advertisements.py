@@ -113,10 +113,19 @@ class Advertisements:
         a subscription that names no type (the seed's rule is covering, which would lose partial matches)."""
         return owner in self and (type is None or type in self._owners[owner].reach)
 
+    def entry(self, owner: str, publisher: str, type: str) -> Entry | None:
+        """What this publisher advertises there, if it does."""
+        entry = self._owners[owner].entries.get((publisher, type)) if owner in self else None
+        return entry if entry is not None and entry.live else None
+
     def publishes(self, owner: str, publisher: str, type: str) -> AgventType | None:
         """The type as this publisher advertised it there."""
-        entry = self._owners[owner].entries.get((publisher, type)) if owner in self else None
-        return entry.type if entry is not None and entry.live else None
+        entry = self.entry(owner, publisher, type)
+        return entry.type if entry is not None else None
+
+    def code(self) -> set[bytes]:
+        """What the advertisements of all owners bring."""
+        return {entry.code for owner in self._owners.values() for entry in owner.entries.values() if entry.code}
 
     def types_of(self, owner: str, publisher: str) -> list[AgventType]:
         """What a publisher advertises there."""

@@ -188,8 +188,9 @@ class Clients:
 
     def _advertise(self, link: str, client: str, message: Advertise, now: int) -> None:
         table, name, publisher = self.tables.advertisements, self.tables.name, name_of(client)
-        if table.publishes(name, publisher, message.type.name) != message.type:
-            self.gossip.change(Entry(table.version(name) + 1, publisher, message.type, True))
+        known = table.entry(name, publisher, message.type.name)
+        if known is None or (known.type, known.code) != (message.type, message.code):
+            self.gossip.change(Entry(table.version(name) + 1, publisher, message.type, True, message.code))
         version = table.version(name)
         self.out.when_synced(lambda: self.requests.advertised(client, message.request, version, now))
 

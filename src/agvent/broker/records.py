@@ -287,10 +287,19 @@ class Held(Record, frozen=True, tag=29):
     is_done: bool
 
 
+class Brought(Record, frozen=True, tag=40):
+    """Code that came with an advertisement which is another one now, or gone."""
+
+    publisher: str
+    program: str
+    code: bytes
+
+
 AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
     | HandedOver | Claimed | Left | Remembered | Held | Marked | CaughtUp
+    | Brought
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

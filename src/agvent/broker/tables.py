@@ -10,6 +10,7 @@ from typing import Any
 
 from agvent.broker.advertisements import Advertisements
 from agvent.broker.arrivals import Arrivals
+from agvent.broker.code import Code
 from agvent.broker.custody import Custody
 from agvent.broker.deliveries import Deliveries
 from agvent.broker.homes import HomeSubscriptions
@@ -19,6 +20,7 @@ from agvent.broker.records import (
     Acknowledged,
     Arrived,
     Booted,
+    Brought,
     CaughtUp,
     Claimed,
     Closed,
@@ -57,6 +59,7 @@ class Tables:
         self.name, self.incarnation = name, incarnation
         self.boot = 0
         self.advertisements = Advertisements()
+        self.code = Code()
         self.homes = HomeSubscriptions()
         self.interests = Interests(name)
         self.custody = Custody(name, incarnation)
@@ -94,6 +97,7 @@ class Tables:
             Left: self.deliveries.leave,
             Remembered: self.arrivals.repeats.recall,
             Held: self.deliveries.recall_held,
+            Brought: self.code.bring,
         }
 
     def apply(self, record: Record) -> None:
@@ -106,6 +110,7 @@ class Tables:
     def _owned(self, record: Owned) -> None:
         before = self.advertisements.incarnation(record.owner)
         self.advertisements.apply(record)
+        self.code.apply(record)
         if before < record.incarnation or record.gone:
             known = record.incarnation + record.gone
             self.interests.void(record.owner, known)
@@ -143,6 +148,7 @@ class Tables:
 
         The order counts: Owned ends what an owner was before, and a copy that waits here is no copy in custody."""
         yield Counted(self.boot, self.homes.position, self.interests.epoch)
+        yield from self.code.snapshot(self.advertisements)
         yield from self.advertisements.snapshot()
         yield from self.homes.snapshot()
         yield from self.interests.snapshot()
@@ -163,6 +169,6 @@ class Tables:
 
     def check(self) -> None:
         for table in (
-            self.advertisements, self.homes, self.interests, self.custody, self.arrivals, self.deliveries,
+            self.advertisements, self.code, self.homes, self.interests, self.custody, self.arrivals, self.deliveries,
         ):  # fmt: skip
             table.check()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-SUMMARY = "make the keys of a network: authority, certificates, tokens"
+SUMMARY = "make the keys of a network: authority, certificates, tokens, sandbox hosts"
 
 DESCRIPTION = """\
 Make the keys of a network. FOLDER holds the authority's; keep it where nobody
@@ -15,7 +15,12 @@ else reads it. A broker gets a certificate, a client a certificate or a token.
 
 A grant is an action and what it is about, such as
   publish topic:Sports/#     subscribe type:Book     advertise type:Book
-  subscribe *                administer *
+  code type:Book             subscribe *             administer *
+
+The key of the sandbox hosts opens the hidden fields of agvents. All brokers of
+a network name the same file (`[sandbox]`, `key`); brokers do not read it, the
+hosts beside them do. Making it again adds a newer key: publishers hide fields
+for the newest one that their broker's host has read, older ones stay readable.
 """
 
 EPILOG = """\
@@ -24,6 +29,7 @@ examples:
   agvent keys broker keys B1
   agvent keys client keys ada --grant "publish topic:Sports/#" --grant "subscribe *"
   agvent keys token keys ada --grant "subscribe topic:Sports/#" --days 30 > ada.token
+  agvent keys hosts keys
 
 exit codes: 0 done, 2 a mistake in the arguments, 3 a file cannot be written
 """
@@ -33,7 +39,9 @@ MAKES = {
     "broker": "make a broker's certificate",
     "client": "make a client's certificate",
     "token": "print a token for a client",
+    "hosts": "make the key of the network's sandbox hosts, or add a newer one",
 }
+OF_THE_NETWORK = ("authority", "hosts")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for what, help in MAKES.items():
         one = makes.add_parser(what, help=help, description=help.capitalize() + ".")
         one.add_argument("folder", metavar="FOLDER", type=Path, help="the authority's folder")
-        if what != "authority":
+        if what not in OF_THE_NETWORK:
             one.add_argument("name", metavar="NAME", help="whose it is")
             one.add_argument("--days", type=float, default=365, metavar="N", help="how long it is good for (365)")
         if what in ("client", "token"):
@@ -52,10 +60,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from agvent.net.keys import make_authority, make_certificate, make_token
+    from agvent.sandbox.keys import make_host_key
 
     if args.what == "authority":
         make_authority(args.folder)
         made = {"authority": f"{args.folder}/authority.pem", "tokens": f"{args.folder}/tokens.pub"}
+    elif args.what == "hosts":
+        args.folder.mkdir(parents=True, exist_ok=True)
+        made = {"hosts": f"{args.folder}/hosts.key", "keys": str(make_host_key(args.folder / "hosts.key"))}
     elif args.what == "token":
         made = {"token": make_token(args.folder, args.name, grants=args.grant, days=args.days)}
     else:

@@ -7,15 +7,21 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agvent.agents.table import table_of
 from agvent.cli.where import add_where, client, run_async
 
 if TYPE_CHECKING:
     from agvent.net.client import Found
     from agvent.net.connect import Connecting
+    from agvent.types import AgventType
 
 SUMMARY = "show the types that are published in a network"
 
-DESCRIPTION = "Show the advertised types: who publishes them, at which broker, with which attributes."
+DESCRIPTION = """\
+Show the advertised types, a line each: who publishes them, at which broker, with
+which attributes. With TYPE, everything that was said of it: the kind and the
+description of each attribute and behaviour, as a table.
+"""
 
 EPILOG = """\
 examples:
@@ -34,13 +40,25 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     found = run_async(_types(client(args), args.type))
-    for one in found:
-        if args.json:
-            print(msgspec.json.encode(one).decode())
-        else:
-            attributes = ", ".join(f"{attribute.name}: {attribute.kind}" for attribute in one.type.attributes)
-            print(f"{one.type.name}({attributes})  by {one.publisher} at {one.broker}")
+    lines = [msgspec.json.encode(one).decode() for one in found] if args.json else _lines(found)
+    for line in _tables(found) if args.type and not args.json else lines:
+        print(line)
     return 0 if found else 1
+
+
+def _lines(found: list[Found]) -> list[str]:
+    shown = [", ".join(f"{one.name}: {one.kind}" for one in advertised.type.attributes) for advertised in found]
+    return [
+        f"{one.type.name}({each})  by {one.publisher} at {one.broker}" for one, each in zip(found, shown, strict=True)
+    ]
+
+
+def _tables(found: list[Found]) -> list[str]:
+    """Each type as a table, and below it who publishes it."""
+    by: dict[AgventType, list[str]] = {}
+    for one in found:
+        by.setdefault(one.type, []).append(f"{one.publisher} at {one.broker}")
+    return [f"{table_of(type)}\n  by {', '.join(names)}" for type, names in by.items()]
 
 
 async def _types(connecting: Connecting, type: str) -> list[Found]:

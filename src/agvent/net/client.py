@@ -7,16 +7,19 @@ was given up may still happen: a publication that nobody waits for is unknown, n
 from __future__ import annotations
 
 import asyncio
+import inspect
 import secrets
 import threading
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Self
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
 from agvent import limits
+from agvent.agents.agvent import Agvent
 from agvent.errors import CallerError, RefusedError
 from agvent.event import Event, EventId, event_of, microseconds
 from agvent.filters.subscription import Subscription
@@ -28,6 +31,9 @@ from agvent.session.session import Session
 from agvent.types import AgventType
 from agvent.wire import messages as wire
 from agvent.wire.messages import AnyMessage, Attached, Deliver, Gap, Published, Refused
+
+if TYPE_CHECKING:
+    from agvent.net.agvents import Agvents
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -110,15 +116,28 @@ class Client:
 
     # Types
 
-    async def advertise(self, type: AgventType | str) -> wire.Advertised:
-        """Says that this client publishes events of a type; returns when the brokers that can be reached have answered
-        with what they want of it, and names those that have not."""
-        answer = await self._answer(self._session.advertise(_type_of(type)))
+    async def advertise(self, type: AgventType | str | type[Agvent]) -> wire.Advertised:
+        """Says that this client publishes events of a type, or agvents of a class; returns when the brokers that can be
+        reached have answered with what they want of it, and names those that have not."""
+        made, code = self.agvents.advertised(type) if inspect.isclass(type) else (_type_of(type), b"")
+        answer = await self._answer(self._session.advertise(made, code))
         assert isinstance(answer, wire.Advertised)
         return answer
 
     async def unadvertise(self, type: str) -> None:
         await self._answer(self._session.unadvertise(type))
+
+    @cached_property
+    def agvents(self) -> Agvents:
+        """This client's own agvents."""
+        from agvent.net.agvents import Agvents  # noqa: PLC0415 - cryptography, for those who publish agvents
+
+        return Agvents(self.name, self._host_key)
+
+    async def _host_key(self) -> bytes:
+        answer = await self._answer(self._session.get_host_key())
+        assert isinstance(answer, wire.HostKey)
+        return answer.key
 
     async def types(self, type: str = "") -> list[Found]:
         """What is published: all advertisements, or those of a type and its subtypes."""
@@ -170,7 +189,7 @@ class Client:
 
     async def publish(
         self,
-        event: Event | Mapping[str, Any],
+        event: Event | Agvent | Mapping[str, Any],
         *,
         to: str = "",
         destinations: Sequence[str] = (),
@@ -183,7 +202,7 @@ class Client:
 
     async def publish_batch(
         self,
-        events: Iterable[Event | Mapping[str, Any]],
+        events: Iterable[Event | Agvent | Mapping[str, Any]],
         *,
         to: str = "",
         destinations: Sequence[str] = (),
@@ -195,7 +214,10 @@ class Client:
         ends = microseconds(expires) if expires is not None else 0
         sequences = []
         for event in events:
-            made = event_of(event)
+            if isinstance(event, Agvent):
+                made = await self.agvents.event_of(event, self.broker)
+            else:
+                made = event_of(event)
             if len(self._session.unacknowledged) >= limits.CLIENT_UNACKNOWLEDGED_MAX:
                 self._attachment.say()
                 await self._wait_for_room()

@@ -8,10 +8,12 @@ from typing import Final
 
 import msgspec
 
+from agvent import limits
 from agvent.errors import CallerError, EnvironmentFault
 from agvent.net.address import Address, address_of, is_loopback
 
 IDENTITY: Final = "identity.json"
+HOST_KEY: Final = "hosts.key"
 JOURNAL: Final = "journal"
 ARCHIVE: Final = "archive"
 NAME_CHARS_MAX: Final = 64
@@ -35,6 +37,20 @@ class Tls(msgspec.Struct, frozen=True, kw_only=True):
     tokens: list[Path]
 
 
+class SandboxFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table [sandbox] of the file."""
+
+    key: str
+    workers: int = limits.SANDBOX_WORKERS
+
+
+class Sandbox(msgspec.Struct, frozen=True, kw_only=True):
+    """The sandbox host beside a broker: the key file that all hosts of a network share, and its workers."""
+
+    key: Path
+    workers: int = limits.SANDBOX_WORKERS
+
+
 class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The keys of the file as they stand there."""
 
@@ -45,6 +61,7 @@ class File(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     keep_history: bool = False
     neighbours: dict[str, str] = {}
     tls: TlsFile | None = None
+    sandbox: SandboxFile | None = None
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +74,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True):
     admin: Address | None = None
     keep_history: bool = False
     tls: Tls | None = None
+    sandbox: Sandbox | None = None
+
+    @property
+    def host_key(self) -> Path:
+        """The key file of the sandbox host; without one of the network's, a key of its own, which it makes."""
+        return self.sandbox.key if self.sandbox is not None else self.data / HOST_KEY
 
     @property
     def journal(self) -> Path:
@@ -102,7 +125,14 @@ def read_config(path: Path, *, insecure: bool = False) -> Config:
         admin=admin,
         keep_history=file.keep_history,
         tls=tls,
+        sandbox=_sandbox(file.sandbox, path.parent) if file.sandbox is not None else None,
     )
+
+
+def _sandbox(file: SandboxFile, folder: Path) -> Sandbox:
+    if file.workers < 1:
+        raise CallerError(f"a sandbox host has at least one worker, not {file.workers}")
+    return Sandbox(key=folder / file.key, workers=file.workers)
 
 
 def _tls(file: TlsFile, folder: Path) -> Tls:

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from agvent import limits
-from agvent.errors import AgventError, DeniedError
+from agvent.agents.code import Programs, decode_code
+from agvent.errors import AgventError, CallerError, DeniedError
 from agvent.net.grants import ALL, Grants
 from agvent.net.introduction import Introduction
 from agvent.net.tls import Peer
@@ -72,6 +73,9 @@ class Door:
                     raise DeniedError(f"more than {limits.CLIENT_SUBSCRIPTIONS_MAX} subscriptions")
             elif isinstance(message, Advertise):
                 principal.grants.check_advertise(message.type)
+                if message.code:
+                    principal.grants.check_code(message.type)
+                    check_code(client, message)
             elif isinstance(message, Publish) and principal.grants is not ALL:
                 principal.grants.check_publish(decode_event(message.publication.event))
         except AgventError as error:
@@ -79,3 +83,13 @@ class Door:
                 return Refused(0, message.publication.sequence, error.message, message.publication.fast)
             return Refused(getattr(message, "request", 0), 0, error.message)
         return None
+
+
+def check_code(client: str, message: Advertise) -> None:
+    """Refuses code that is not this client's, not signed by it, or not that of the type."""
+    signed = decode_code(message.code)
+    if signed.principal != client:
+        raise DeniedError(f"the name {signed.principal!r}")
+    program = Programs({client: frozenset({signed.key})}).admit(signed)
+    if program.hash != message.type.program:
+        raise CallerError("the program is another than the type names")

@@ -1,6 +1,7 @@
 """A network of broker processes on this machine: written down, started, started again, stopped.
 
-Each broker has a folder with its configuration, its data and what it printed; `network.json` says where each listens.
+Each broker has a folder with its configuration, its data and what it printed; `network.json` says where each listens,
+`hosts.key` is the key of their sandbox hosts.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ import msgspec
 
 from agvent.errors import EnvironmentFault
 from agvent.net.address import Address
+from agvent.sandbox.keys import make_host_key
 
 NETWORK: Final = "network.json"
+HOST_KEY: Final = "hosts.key"
 STOP_SECONDS_MAX: Final = 10.0
 
 
@@ -59,6 +62,8 @@ class Fleet:
             name: Member(name, Address("127.0.0.1", port), folder / name)
             for name, port in zip(names, ports, strict=True)
         }
+        if not (folder / HOST_KEY).exists():
+            make_host_key(folder / HOST_KEY)
         for name, member in self.members.items():
             member.folder.mkdir(parents=True, exist_ok=True)
             neighbours = [b if a == name else a for a, b in edges if name in (a, b)]
@@ -70,6 +75,7 @@ class Fleet:
         lines = [f'name = "{member.name}"', f'listen = "{member.address}"', 'data = "data"']
         lines += [f"keep_history = {str(self.keep_history).lower()}", "", "[neighbours]"]
         lines += [f'"{other}" = "{self.members[other].address}"' for other in neighbours]
+        lines += ["", "[sandbox]", f'key = "../{HOST_KEY}"']
         (member.folder / "broker.toml").write_text("\n".join(lines) + "\n")
 
     def start(self, name: str) -> None:

@@ -1,9 +1,9 @@
 """What a principal may do: grants, and whether a message lies wholly inside them.
 
 A grant is an action and what it is about: `publish topic:Sports/#`, `subscribe type:Book`, `advertise type:Book`,
-`administer *`. `*` is everything. An event's type, each of its ancestors, its topic and its channel must all be
-granted, because a subscription may ask for any of them. A subscription must be covered by one grant as a filter covers
-another.
+`code type:Book` (to bring the program of that type), `administer *`. `*` is everything. An event's type, each of its
+ancestors, its topic and its channel must all be granted, because a subscription may ask for any of them. A subscription
+must be covered by one grant as a filter covers another.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from agvent.filters.topics import parse_channel, parse_pattern
 from agvent.filters.tree import EVERYTHING, Condition, IsA
 from agvent.types import AgventType
 
-ACTIONS: Final = ("advertise", "publish", "subscribe", "administer")
+ACTIONS: Final = ("advertise", "code", "publish", "subscribe", "administer")
 EVERYTHING_ABOUT: Final = "*"
 MAKE: Final = {"type": IsA, "topic": parse_pattern, "channel": parse_channel}
 
@@ -64,6 +64,10 @@ class Grants:
 
     def check_advertise(self, type: AgventType) -> None:
         self._check_types("advertise", (type.name, *type.ancestors))
+
+    def check_code(self, type: AgventType) -> None:
+        """May it bring the program of this type?"""
+        self._check_types("code", (type.name,))
 
     def check_publish(self, event: Event) -> None:
         if "publish" in self._free:

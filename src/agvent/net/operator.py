@@ -90,6 +90,7 @@ class Operator:
             "incarnation": server.identity.incarnation,
             "boot": tables.boot,
             "pid": os.getpid(),
+            "sandbox_pid": server.behaviours.pid,
             "up_s": (server.clock.now() - server.started) // 1_000_000,
             "draining": server.draining,
             "disk_full": server.commit.full,

@@ -12,6 +12,7 @@ from typing import Any, Self, TypeVar
 
 import uvloop
 
+from agvent.agents.agvent import Agvent
 from agvent.event import Event
 from agvent.net.client import Client, Found, Receipt
 from agvent.net.deliveries import Delivery, GapNotice, Subscribed
@@ -92,7 +93,7 @@ class ScriptClient:
         finally:
             self._thread.close()
 
-    def advertise(self, type: AgventType | str) -> Advertised:
+    def advertise(self, type: AgventType | str | type[Agvent]) -> Advertised:
         return self._thread.wait(self.client.advertise(type))
 
     def unadvertise(self, type: str) -> None:
@@ -111,10 +112,10 @@ class ScriptClient:
     def set_context(self, context: Mapping[str, Any] | None) -> None:
         self._thread.wait(self.client.set_context(context))
 
-    def publish(self, event: Event | Mapping[str, Any], **options: Any) -> Receipt:
+    def publish(self, event: Event | Agvent | Mapping[str, Any], **options: Any) -> Receipt:
         return self._thread.wait(self.client.publish(event, **options))
 
-    def publish_batch(self, events: Iterable[Event | Mapping[str, Any]], **options: Any) -> list[Receipt]:
+    def publish_batch(self, events: Iterable[Event | Agvent | Mapping[str, Any]], **options: Any) -> list[Receipt]:
         return self._thread.wait(self.client.publish_batch(events, **options))
 
 

@@ -23,7 +23,6 @@ from agvent.broker.interface import (
     LinkDown,
     LinkUp,
     Measured,
-    Ran,
     Run,
     Send,
     Synced,
@@ -33,6 +32,7 @@ from agvent.broker.interface import (
 from agvent.broker.records import decode_record
 from agvent.errors import AgventError
 from agvent.net.admin import AdminPort
+from agvent.net.behaviours import Behaviours
 from agvent.net.clock import Clock
 from agvent.net.commit import GroupCommit
 from agvent.net.config import Config, Tls, identity
@@ -46,12 +46,10 @@ from agvent.net.operator import Operator
 from agvent.net.tls import dial_context, peer_of, server_context
 from agvent.store.journal import Journal
 from agvent.wire.link import Change
-from agvent.wire.messages import Answered, AnyMessage, Attach, Hello, Publish, Subscribe
+from agvent.wire.messages import AnyMessage, Attach, GetHostKey, Hello, Publish, Subscribe
 from agvent.wire.names import name_of
 
 MEASURE_SECONDS = 1.0
-
-NO_SANDBOX = "this broker runs no programs"
 
 
 class BrokerServer:
@@ -98,6 +96,7 @@ class BrokerServer:
             failed=self.fail,
         )
         self.operator = Operator(self)
+        self.behaviours = Behaviours(self)
         self.neighbours = Neighbours(self, self.config.neighbours)
         self.give([])
         late = limits.INTRODUCTION_SECONDS_MAX if self._listen_tls is not None else None
@@ -150,6 +149,7 @@ class BrokerServer:
         self._is_over = True
         if self._is_well:
             await self.commit.close()
+        await self.behaviours.close()
         connections = [*self.links.values(), *self.strangers, *self.operator.connections]
         for connection in connections:
             connection.close("the broker stops")
@@ -193,8 +193,7 @@ class BrokerServer:
             elif isinstance(effect, Append):
                 self.commit.append(effect.records, effect.number)
             elif isinstance(effect, Run):
-                answers = tuple(Answered(call, None, NO_SANDBOX) for call in effect.calls)
-                self.give([Ran(effect.number, answers)])
+                self.behaviours.run(effect)
             else:
                 self._wake_at(effect, now)
         for link in touched:
@@ -315,6 +314,8 @@ class BrokerServer:
                 connection.abort("the peer began anew")
             elif isinstance(one, Hello) and self.neighbours.linked.get(one.broker) is not connection:
                 connection.abort(f"it says it is {one.broker!r}, and is not")
+            elif isinstance(one, GetHostKey):
+                self.behaviours.spawn(self.behaviours.tell_key(connection, one))
             elif link in self.clients:
                 self._admit(connection, one, inputs)
             else:

@@ -1,7 +1,8 @@
 """The sandbox host as a process of its own: `python -m agvent.sandbox KEY_FILE`, requests on standard input.
 
 The key file has the private keys of the network's hosts, 32 bytes each, the newest last. This process and its workers
-are the only ones that read it. It ends when its standard input does, and with it its workers.
+are the only ones that read it; with `--make` it makes one that is missing. It ends when its standard input does, and
+with it its workers.
 """
 
 from __future__ import annotations
@@ -15,20 +16,20 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
 from agvent import limits
-from agvent.agents.boxes import KEY_BYTES
 from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys
 from agvent.errors import AdmissionError, SandboxFault
 from agvent.sandbox.host import SandboxHost
+from agvent.sandbox.keys import host_keys, make_host_key
 from agvent.sandbox.requests import (
     Admit,
     Admitted,
     Arrive,
     Begin,
     Begun,
+    Grant,
+    Granted,
     HasArrived,
     Listed,
     ListQuarantined,
@@ -41,18 +42,6 @@ from agvent.sandbox.requests import (
     read,
     write,
 )
-
-
-def host_keys(file: Path) -> HostKeys:
-    """The keys in a file."""
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise SandboxFault(f"the hosts' key file cannot be read: {error}"[:300]) from None
-    if not content or len(content) % KEY_BYTES:
-        raise SandboxFault(f"{file} has {len(content)} bytes", hint=f"it has {KEY_BYTES} for each key")
-    parts = [content[first : first + KEY_BYTES] for first in range(0, len(content), KEY_BYTES)]
-    return HostKeys([X25519PrivateKey.from_private_bytes(part) for part in parts])
 
 
 def reply_to(host: SandboxHost, request: Request) -> Reply:
@@ -68,6 +57,9 @@ def reply_to(host: SandboxHost, request: Request) -> Reply:
             except AdmissionError as error:
                 return Admitted(number, error.message)
             return Admitted(number, "")
+        case Grant(number, principal, key):
+            host.programs.grant(principal, key)
+            return Granted(number)
         case Release(number, program):
             return Released(number, host.release(program))
         case ListQuarantined(number):
@@ -102,7 +94,10 @@ def main() -> None:
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints, prints beside the replies
     try:
-        serve(sys.stdin.buffer, replies, host_keys(Path(sys.argv[1])))
+        *options, file = sys.argv[1:]
+        if "--make" in options and not Path(file).exists():
+            make_host_key(Path(file))
+        serve(sys.stdin.buffer, replies, host_keys(Path(file)))
     except SandboxFault as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(1)

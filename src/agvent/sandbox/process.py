@@ -23,6 +23,7 @@ from agvent.sandbox.requests import (
     Admit,
     Arrive,
     Begin,
+    Grant,
     ListQuarantined,
     Release,
     Request,
@@ -99,11 +100,13 @@ class HostProcess:
         self,
         key_file: Path,
         *,
+        make_key: bool = False,
         grants: Mapping[str, frozenset[bytes]] | None = None,
         allowances: Mapping[str, Allowance] | None = None,
         workers: int = 2,
     ) -> None:
-        self._command = [sys.executable, "-m", "agvent.sandbox", str(key_file)]
+        make = ["--make"] if make_key else []  # by the host, so that this process never has the private key
+        self._command = [sys.executable, "-m", "agvent.sandbox", *make, str(key_file)]
         self._grants, self._allowances, self._workers = dict(grants or {}), dict(allowances or {}), workers
         self._numbers = count(1)
         self._lock = threading.Lock()
@@ -124,6 +127,11 @@ class HostProcess:
     def pid(self) -> int:
         """The process that the host is in now."""
         return self._running.process.pid
+
+    def grant(self, principal: str, key: bytes) -> None:
+        """Lets a principal bring code that is signed with this key."""
+        self._grants[principal] = self._grants.get(principal, frozenset()) | {key}
+        self._asked(lambda number: Grant(number, principal, key))
 
     def admit(self, signed: SignedProgram) -> None:
         """Brings code to the host; an AdmissionError says why it does not take it."""

@@ -54,6 +54,14 @@ class Release(Said, frozen=True, tag=6):
     program: str
 
 
+class Grant(Said, frozen=True, tag=7):
+    """A principal may bring code that is signed with this key."""
+
+    number: int
+    principal: str
+    key: bytes
+
+
 class Begun(Said, frozen=True, tag=11):
     """The host is ready; `key` is the public half of what publishers hide fields for."""
 
@@ -88,8 +96,12 @@ class Released(Said, frozen=True, tag=16):
     held: bool
 
 
-Request = Begin | Admit | Run | Arrive | ListQuarantined | Release
-Reply = Begun | Admitted | Ran | HasArrived | Listed | Released
+class Granted(Said, frozen=True, tag=17):
+    number: int
+
+
+Request = Begin | Admit | Run | Arrive | ListQuarantined | Release | Grant
+Reply = Begun | Admitted | Ran | HasArrived | Listed | Released | Granted
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)
 _decoder = msgspec.msgpack.Decoder(Request | Reply, ext_hook=extension)

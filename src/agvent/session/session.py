@@ -29,6 +29,7 @@ from agvent.wire.messages import (
     Done,
     Gap,
     GetAdvertisements,
+    GetHostKey,
     Move,
     Publication,
     Publish,
@@ -43,7 +44,7 @@ from agvent.wire.messages import (
 )
 from agvent.wire.names import client_key
 
-Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move
+Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move | GetHostKey
 
 
 class Session:
@@ -65,7 +66,7 @@ class Session:
         self.credit = 0
         self.requests: dict[int, Request] = {}  # unanswered, oldest first
         self.unacknowledged: dict[tuple[bool, int], Publication] = {}  # in order of sequence for each kind
-        self.types: dict[str, AgventType] = {}
+        self.types: dict[str, Advertise] = {}
         self.subscriptions: dict[str, Subscribe] = {}
         self._sequences = [0, 0]  # durable, fast
         self._tried = [0, 0]  # the highest that were sent to any broker
@@ -80,11 +81,11 @@ class Session:
 
     # What the caller asks
 
-    def advertise(self, type: AgventType) -> int:
-        """Says that this client will publish events of a type."""
+    def advertise(self, type: AgventType, code: bytes = b"") -> int:
+        """Says that this client will publish events of a type; `code` is what agvents of it run."""
         self._supersede(type.name, Advertise, Unadvertise)
-        self.types[type.name] = type
-        return self._ask(Advertise(self._next_request(), type))
+        message = self.types[type.name] = Advertise(self._next_request(), type, code)
+        return self._ask(message)
 
     def unadvertise(self, type: str) -> int:
         self._supersede(type, Advertise, Unadvertise)
@@ -93,6 +94,9 @@ class Session:
 
     def get_advertisements(self, type: str = "") -> int:
         return self._ask(GetAdvertisements(self._next_request(), type))
+
+    def get_host_key(self) -> int:
+        return self._ask(GetHostKey(self._next_request()))
 
     def subscribe(self, subscription: Subscription) -> int:
         """Opens a subscription, or gives one another filter or context."""
@@ -247,8 +251,8 @@ class Session:
         for inbox, received in zip(self.inboxes, (message.received, message.fast_received), strict=True):
             inbox.begin_after(received)
         if lost:
-            for type in self.types.values():
-                self._again(Advertise(self._next_request(), type))
+            for advertise in self.types.values():
+                self._again(replace(advertise, request=self._next_request()))
             for id, subscribe in list(self.subscriptions.items()):
                 self._supersede(id, Subscribe, Unsubscribe)
                 self._version += 1  # at a home that knows nothing of the versions before
@@ -301,5 +305,5 @@ def _subject(request: Request) -> str:
             return name
         case Advertise(_, type):
             return type.name
-        case Move():
+        case Move() | GetHostKey():
             return ""

@@ -93,12 +93,15 @@ class Hello(Message, frozen=True, tag=1):
 
 
 class Entry(Part, frozen=True):
-    """One advertisement of an owner's, or its tombstone: `type` says what it was, `live` whether it still is."""
+    """One advertisement of an owner's, or its tombstone: `type` says what it was, `live` whether it still is.
+
+    `code` is the signed program of an agvent type: with the advertisement it is brought to every broker once."""
 
     version: int
     publisher: str
     type: AgventType
     live: bool
+    code: bytes = b""
 
 
 class Adverts(Message, frozen=True, tag=2):
@@ -324,6 +327,7 @@ class Attached(Message, frozen=True, tag=21):
 class Advertise(Message, frozen=True, tag=22):
     request: int
     type: AgventType
+    code: bytes = b""
 
 
 class Unadvertise(Message, frozen=True, tag=23):
@@ -422,8 +426,24 @@ class TypeGone(Message, frozen=True, tag=37):
     type: str
 
 
+# Between a client and the sandbox host beside its broker. The broker itself has no part in them.
+
+
+class GetHostKey(Message, frozen=True, tag=50):
+    """A publisher asks whom it hides fields for."""
+
+    request: int
+
+
+class HostKey(Message, frozen=True, tag=51):
+    """The public key of the network's sandbox hosts."""
+
+    request: int
+    key: bytes
+
+
 AnyMessage = (
     Hello | Adverts | Copies | Took | Routed | Attach | Attached | Advertise | Unadvertise | Advertised | Subscribe
     | Unsubscribe | Subscribed | Done | Refused | GetAdvertisements | Advertisements | Publish | Published | Deliver
-    | Gap | Received | TypeGone | Move
+    | Gap | Received | TypeGone | Move | GetHostKey | HostKey
 )  # fmt: skip

@@ -29,6 +29,8 @@ def test_keys_open_a_broker(tmp_path: Path) -> None:
     made = msgspec.json.decode(run(tmp_path, "keys", "token", "keys", "root", "--grant", "administer *", "--json"))
     (tmp_path / "root.token").write_text(made["token"])
     assert "is no grant" in run(tmp_path, "keys", "token", "keys", "x", "--grant", "rule *", code=2)
+    assert run(tmp_path, "keys", "hosts", "keys") == "hosts: keys/hosts.key\nkeys: 1\n"
+    assert run(tmp_path, "keys", "hosts", "keys") == "hosts: keys/hosts.key\nkeys: 2\n"
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "keys").glob("*.key")} == {0o600}
     [port] = free_ports(1)
     tls = 'authority = "keys/authority.pem"\ncertificate = "keys/B1.pem"\nkey = "keys/B1.key"\n'

@@ -16,9 +16,7 @@ def unconverged(world: World, ledger: Ledger) -> list[str]:
 def _advertisements(world: World, live: list[BrokerNode]) -> list[str]:
     """Every broker has exactly the types that the clients now publish."""
     wanted = sorted(
-        (client.home, name, type.name)
-        for name, client in world.clients.items()
-        for type in client.session.types.values()
+        (client.home, name, type) for name, client in world.clients.items() for type in client.session.types
     )
     found = []
     for node in live:

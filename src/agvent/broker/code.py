@@ -1,0 +1,53 @@
+"""The code that publishers brought with their advertisements: what the sandbox host beside this broker is given.
+
+It stays when the advertisement changes or goes, because agvents that were published before run it still. The broker
+itself does not read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agvent import limits
+from agvent.broker.advertisements import Advertisements
+from agvent.broker.records import Brought, Owned
+
+
+class Code:
+    """Signed programs, by publisher and hash, the oldest first. `count` is how many came: it only grows."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], bytes] = {}
+        self._bytes = 0  # of all that is kept
+        self.count = 0
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._kept.values())
+
+    def __bool__(self) -> bool:
+        return bool(self._kept)
+
+    def apply(self, record: Owned) -> None:
+        """Keeps what an owner's advertisements bring."""
+        for entry in record.entries:
+            if entry.code:
+                self.bring(Brought(entry.publisher, entry.type.program, entry.code))
+
+    def bring(self, record: Brought) -> None:
+        """Keeps one; beyond CODE_BYTES_MAX the oldest go."""
+        key = record.publisher, record.program
+        self._bytes += len(record.code) - len(self._kept.pop(key, b""))
+        self._kept[key] = record.code
+        self.count += 1
+        while self._bytes > limits.CODE_BYTES_MAX and len(self._kept) > 1:
+            self._bytes -= len(self._kept.pop(next(iter(self._kept))))
+
+    def snapshot(self, advertisements: Advertisements) -> Iterator[Brought]:
+        """What no advertisement has any more: the others bring their own."""
+        advertised = advertisements.code()
+        for (publisher, program), code in self._kept.items():
+            if code not in advertised:
+                yield Brought(publisher, program, code)
+
+    def check(self) -> None:
+        assert self._bytes == sum(map(len, self._kept.values()))
