@@ -125,6 +125,16 @@ def checked(value: Any, path: Path = ()) -> Value:
     return value  # type: ignore[no-any-return]
 
 
+def is_plain(value: object) -> bool:
+    """Is it a value that needs no further look, as nearly all of an event's are? A tenth of the cost of `checked`."""
+    kind = type(value)
+    if kind is str:
+        return value.isascii()  # type: ignore[attr-defined, no-any-return]
+    if kind is int:
+        return limits.INT_MIN <= value <= limits.INT_MAX  # type: ignore[operator, no-any-return]
+    return kind is float or kind is bool or value is None
+
+
 def check_text(text: str, path: Path = ()) -> None:
     """Refuses a lone surrogate: no encoding, peer or file format carries one."""
     try:
@@ -186,10 +196,17 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         for name, value in self.attributes.items():
-            if not isinstance(name, str) or name.startswith("$"):
+            if not isinstance(name, str) or name[:1] == "$":
                 raise EventError(f"{name!r} cannot name an attribute", hint="names that begin with $ are reserved")
-            check_text(name)
-            checked(value, (name,))
+            if not name.isascii():
+                check_text(name)
+            if not is_plain(value):
+                checked(value, (name,))
+        addresses = is_plain(self.type) and is_plain(self.topic) and is_plain(self.channel)
+        if not addresses or self.ancestors or self.time is not None or self.xml is not None:
+            self._check_headers()
+
+    def _check_headers(self) -> None:
         for field in ("type", "ancestors", "topic", "channel", "time", "xml"):
             checked(getattr(self, field), (f"${field}",))
         if self.xml is not None:

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Self
 
+import msgspec
+
 from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.wire.codec import decode_event
@@ -41,8 +43,7 @@ class Delivery:
     @cached_property
     def event(self) -> Event:
         """The event as it was published, with its id."""
-        event = decode_event(self._content)
-        return Event(**{**{field: getattr(event, field) for field in event.__struct_fields__}, "id": self.id})
+        return msgspec.structs.replace(decode_event(self._content), id=self.id)
 
     def acknowledge(self) -> None:
         if self._arrival is not None:
