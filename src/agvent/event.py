@@ -167,17 +167,27 @@ class EventId(NamedTuple):
     sequence: int
 
 
+class Budget(msgspec.Struct, frozen=True, gc=False):
+    """What an agvent that finds its own way may use: links, clones, bytes over links, time since it was accepted."""
+
+    hops: int = limits.JOURNEY_HOPS_MAX
+    clones: int = limits.JOURNEY_CLONES_MAX
+    bytes: int = limits.JOURNEY_BYTES_MAX
+    time_us: int = limits.JOURNEY_TIME_MAX_US
+
+
 class Cargo(msgspec.Struct, frozen=True, gc=False):
     """What makes an event an agvent: the hash of its program, and its hidden and sealed fields, both encrypted.
 
-    `opaque` are the names of its opaque attributes, whose values are among the hidden ones. Nothing here is an
-    attribute: no filter, index or table reads it.
+    `opaque` are the names of its opaque attributes, whose values are among the hidden ones. `budget` is there if its
+    program has a route of its own. Nothing here is an attribute: no filter, index or table reads it.
     """
 
     program: str
     hidden: bytes = b""
     sealed: bytes = b""
     opaque: tuple[str, ...] = ()
+    budget: Budget | None = None
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):

@@ -295,3 +295,35 @@ RESIDENTS_MAX: Final = 1_024
 
 RESIDENCE_US: Final = 3_600_000_000
 """How long a host keeps an agvent that has no expiry and that its subscriber does not dispose of."""
+
+JOURNEY_HOPS_MAX: Final = HOPS_MAX
+"""Links that one instance of an agvent goes over on its own way, as far as any message goes."""
+
+JOURNEY_CLONES_MAX: Final = 1_024
+"""Clones of one agvent, all generations together: one for each broker of the largest network we simulate."""
+
+JOURNEY_BYTES_MAX: Final = 4 << 30
+"""Bytes that one agvent and its clones put on links: the largest event to four hundred brokers."""
+
+JOURNEY_TIME_MAX_US: Final = 3_600_000_000
+"""Time that an agvent has on its way: homes keep its publisher's later events back as long."""
+
+STOP_MESSAGES_MAX: Final = 1_000
+"""Messages that an agvent says at a stop: a question and a request for each of some hundred targets."""
+
+STOP_SECONDS_MAX: Final = 1.0
+"""Time of a stop, which happens once at each broker."""
+
+STOP_TRIES_MAX: Final = 3
+"""How often a route is asked at its entry, if who wants the agvent changes meanwhile; then it goes the default
+route."""
+
+SNAPSHOT_BYTES_MAX: Final = 1 << 20
+"""A paused program, some 10 KB and the fields that it reads: it travels beside the event."""
+
+STOPS_WAITING_MAX: Final = 4_096
+"""Agvents that wait in memory to be executed; the origins of others send them again."""
+
+STOPS_REMEMBERED_MAX: Final = 65_536
+"""Paths of agvents that a broker remembers to have executed, some 200 bytes each. A leg is repeated for as long as its
+origin has no answer, and is on its way for seconds: in that time a broker executes some thousands."""

@@ -15,6 +15,8 @@ import msgspec
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from agvent import limits
 from agvent.agents.boxes import KEY_BYTES, NONCE_BYTES, agreed, public_of
@@ -63,11 +65,22 @@ class HostKeys:
         self._keys = {id_of(public_of(key)): key for key in keys}
         self.public = public_of(keys[-1])
         self._cipher = lru_cache(limits.HIDING_KEYS_KEPT_MAX)(self._derived)
+        self._shared: dict[tuple[bytes, bytes], bytes] = {}  # what hosts share beside, by purpose and key
 
     def _derived(self, key_id: bytes, public: bytes) -> ChaCha20Poly1305:
         if key_id not in self._keys:
             raise SecretError("hidden fields for another network's hosts, or for a key that is gone")
         return agreed(self._keys[key_id], public, PURPOSE)
+
+    def shared(self, purpose: bytes, key_id: bytes | None = None) -> tuple[bytes, bytes]:
+        """A secret that every host has and nobody else, of the newest key or of a named one; with the key's name."""
+        key_id = key_id or id_of(self.public)
+        if key_id not in self._keys:
+            raise SecretError("made by another network's hosts, or with a key that is gone")
+        if (purpose, key_id) not in self._shared:
+            private = self._keys[key_id].private_bytes_raw()
+            self._shared[purpose, key_id] = HKDF(SHA256(), KEY_BYTES, salt=None, info=purpose).derive(private)
+        return key_id, self._shared[purpose, key_id]
 
     def reveal(self, hidden: bytes, bound: bytes) -> dict[str, Any]:
         """The fields; a SecretError if they are not for this host, were altered, or belong to another agvent."""

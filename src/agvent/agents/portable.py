@@ -37,6 +37,7 @@ def _program(cls: type[Agvent]) -> Program:
         behaviours=tuple(_signature(cls, one.name, one.returns, methods) for one in cls.__agvent_behaviours__),
         reads=tuple(sorted(flattened.reads)),
         arrives="arrive" in methods,
+        routes="route" in methods,
     )
 
 

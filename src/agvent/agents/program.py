@@ -42,6 +42,7 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     behaviours: tuple[Signature, ...] = ()
     reads: tuple[str, ...] = ()
     arrives: bool = False
+    routes: bool = False
 
     @cached_property
     def hash(self) -> str:
@@ -56,7 +57,8 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     @cached_property
     def text(self) -> str:
         """What a sandbox loads: the program, and below it what drives it, so that the program cannot replace that."""
-        return self.source + DRIVER.replace("AGVENT", self.type)
+        driver = DRIVER + ROUTE_DRIVER if self.routes else DRIVER
+        return self.source + driver.replace("AGVENT", self.type)
 
 
 DRIVER: Final = """
@@ -99,3 +101,50 @@ def _agvent_arrive(state, name, context):
 """
 """Calls behaviours, many to a batch; its names are none that a publisher would use. Of an exception only the type
 comes out: its text may hold what is hidden."""
+
+ROUTE_DRIVER: Final = """
+
+class _agvent_server:
+    def say(self, message):
+        return _agvent_say(message)
+
+    def _ref(self, ref):
+        return self.say({"performative": "query-ref", "content": {"ref": ref}})["content"]
+
+    def _request(self, content):
+        reply = self.say({"performative": "request", "content": content})
+        self.refusal = reply["content"].get("reason", "")
+        self.name = reply["content"].get("server", self.name)
+        return reply["performative"] in ("agree", "inform")
+
+    def targets(self):
+        return self._ref("targets")
+
+    def subscribers(self):
+        return self._ref("subscribers")
+
+    def neighbours(self):
+        return self._ref("neighbours")
+
+    def budget(self):
+        return self._ref("budget")
+
+    def deliver(self, subscribers=None):
+        return self._request({"action": "deliver", "subscribers": subscribers})
+
+    def clone(self, broker, targets=None):
+        return self._request({"action": "clone", "to": broker, "targets": targets})
+
+    def move(self, broker):
+        return self._request({"action": "move", "to": broker})
+
+    def dispose(self):
+        return self._request({"action": "dispose"})
+
+
+def _agvent_route(state, name):
+    server = _agvent_server()
+    server.name, server.refusal = name, ""
+    _agvent_make(state).route(server)
+"""
+"""What a route talks to. `_agvent_say` is the one thing that a worker asks its host for: the manager agent's reply."""

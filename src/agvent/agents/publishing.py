@@ -11,7 +11,7 @@ from agvent.agents.portable import program_of
 from agvent.agents.sealing import Sealer
 from agvent.agents.types import type_of
 from agvent.errors import EventError
-from agvent.event import Cargo, Event
+from agvent.event import Budget, Cargo, Event
 
 INSIDE = (Secrecy.OPAQUE, Secrecy.HIDDEN)
 
@@ -24,8 +24,10 @@ def published(
     sealer: Sealer | None = None,
     topic: str | int | None = None,
     time: datetime | None = None,
+    budget: Budget | None = None,
 ) -> Event:
-    """The event of an agvent. Hidden fields need a `hider`, sealed ones a `sealer` of this publisher and type."""
+    """The event of an agvent. Hidden fields need a `hider`, sealed ones a `sealer` of this publisher and type. `budget`
+    is for one that finds its own way."""
     cls = type(agvent)
     program, fields = program_of(cls), cls.__agvent_fields__.values()
     values = {one.name: _listed(getattr(agvent, one.name)) for one in fields}
@@ -35,6 +37,8 @@ def published(
         raise EventError(f"{cls.__name__} has hidden fields", hint="give hider=Hider(the hosts' public key, …)")
     if sealed and (sealer is None or (sealer.publisher, sealer.type) != (publisher, cls.__name__)):
         raise EventError(f"{cls.__name__} has sealed fields", hint=f"give sealer=Sealer({publisher!r}, …)")
+    if budget is not None and not program.routes:
+        raise EventError(f"{cls.__name__} has no route to spend a budget on", hint="write def route(self, server)")
     return Event(
         attributes={one.name: values[one.name] for one in fields if one.secrecy is Secrecy.PUBLIC},
         type=cls.__name__,
@@ -46,6 +50,7 @@ def published(
             hider.hide(hidden, bound_to(publisher, cls.__name__, program.hash)) if hidden and hider else b"",
             sealer.seal(sealed) if sealed and sealer else b"",
             tuple(one.name for one in fields if one.secrecy is Secrecy.OPAQUE),
+            (budget or Budget()) if program.routes else None,
         ),
     )
 

@@ -17,10 +17,13 @@ from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys, bound_to
 from agvent.agents.kinds import fits
 from agvent.agents.program import Program, Signature
+from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, EventError, SecretError, WireError
 from agvent.event import Value, checked
 from agvent.wire.codec import decode_visitor, encode_value
 from agvent.wire.messages import Answered, Call
+
+NO_ROUTE: Final = "its program has no route"
 
 
 class Task(msgspec.Struct, frozen=True, gc=False):
@@ -66,6 +69,9 @@ class Sandbox(Protocol):
 
     def arrive(self, arrival: Arrival) -> Arrived:
         """Lets an agvent arrive."""
+
+    def route(self, stop: Stop) -> Decision:
+        """Executes an agvent's route at a stop."""
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         """Who is in quarantine now."""

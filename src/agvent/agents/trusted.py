@@ -12,8 +12,11 @@ from typing import Any
 from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys
 from agvent.agents.inside import run_inside
+from agvent.agents.manager_agent import ManagerAgent
 from agvent.agents.program import Program
-from agvent.agents.sandbox import Arrival, Arrived, Opened, Quarantined, Task, opened, said
+from agvent.agents.replaying import Moved, Replay
+from agvent.agents.sandbox import NO_ROUTE, Arrival, Arrived, Opened, Quarantined, Task, opened, said
+from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, SecretError, WireError
 from agvent.wire.messages import Answered
 
@@ -51,6 +54,24 @@ class TrustedSandbox:
             return Arrived(fault=type(error).__name__)
         fault = said((*told, *answered))
         return Arrived(fault=fault) if fault else Arrived(tuple(told), tuple(answered))
+
+    def route(self, stop: Stop) -> Decision:
+        try:
+            program, state = opened(stop.principal, stop.event, self.programs, self.keys)
+            replay = Replay(ManagerAgent(stop.surroundings), stop.snapshot)
+        except (AdmissionError, SecretError, WireError) as error:
+            return Decision(fault=error.message)
+        if not program.routes:
+            return Decision(fault=NO_ROUTE)
+        scope = self._load(program)
+        scope["_agvent_say"] = replay.say
+        try:
+            scope["_agvent_route"](state, replay.first)
+        except Moved:
+            return replay.agent.decision(replay.snapshot())
+        except Exception as error:  # noqa: BLE001  a program may raise anything, and that is its fault
+            return Decision(fault=type(error).__name__)
+        return replay.agent.decision()
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         """Nobody: what is trusted has no limits to run into."""

@@ -31,6 +31,7 @@ from agvent.sandbox.requests import (
     Grant,
     Granted,
     HasArrived,
+    HasRouted,
     Listed,
     ListQuarantined,
     Ran,
@@ -38,6 +39,7 @@ from agvent.sandbox.requests import (
     Released,
     Reply,
     Request,
+    Route,
     Run,
     read,
     write,
@@ -51,6 +53,8 @@ def reply_to(host: SandboxHost, request: Request) -> Reply:
             return Ran(number, tuple(host.run(tasks)))
         case Arrive(number, arrival):
             return HasArrived(number, host.arrive(arrival))
+        case Route(number, stop):
+            return HasRouted(number, host.route(stop))
         case Admit(number, signed):
             try:
                 host.admit(signed)

@@ -6,6 +6,7 @@ did it has the fault, the others have their answers.
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
@@ -16,9 +17,12 @@ from agvent import limits
 from agvent.agents.code import Programs, SignedProgram
 from agvent.agents.hiding import HostKeys
 from agvent.agents.inside import run_inside
+from agvent.agents.manager_agent import ManagerAgent
 from agvent.agents.program import Program
 from agvent.agents.quarantine import Quarantine
-from agvent.agents.sandbox import Arrival, Arrived, Opened, Quarantined, Task, Visit, opened, said
+from agvent.agents.sandbox import NO_ROUTE, Arrival, Arrived, Opened, Quarantined, Task, Visit, opened, said
+from agvent.agents.snapshots import belongs_to, close_snapshot, open_snapshot
+from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, SecretError, WireError
 from agvent.sandbox.kept import Kept
 from agvent.sandbox.lanes import Lanes
@@ -119,6 +123,21 @@ class SandboxHost:
         self._lanes.submit(arrival.principal, turn).result()
         return came[0]
 
+    def route(self, stop: Stop) -> Decision:
+        try:
+            program, state = opened(stop.principal, stop.event, self.programs, self.keys)
+        except (AdmissionError, SecretError, WireError) as error:
+            return Decision(fault=error.message)
+        if not program.routes:
+            return Decision(fault=NO_ROUTE)
+        decided: list[Decision] = []
+
+        def turn() -> None:
+            decided.append(self._routed(stop, program, state))
+
+        self._lanes.submit(stop.principal, turn).result()
+        return decided[0]
+
     def quarantined(self) -> tuple[Quarantined, ...]:
         return self._quarantine.held(now_us())
 
@@ -215,6 +234,34 @@ class SandboxHost:
             return Arrived(fault=breach.fault)
         fault = said((*told, *answered))
         return Arrived(fault=fault) if fault else Arrived(tuple(told), tuple(answered))
+
+    def _routed(self, stop: Stop, program: Program, state: dict[str, Any]) -> Decision:
+        principal, allowance = stop.principal, self._allowance(stop.principal)
+        if self._quarantine.holds(principal, program.hash, now_us()):
+            return Decision(fault=QUARANTINED)
+        agent, bound = ManagerAgent(stop.surroundings), belongs_to(principal, stop.event)
+        try:
+            if stop.snapshot:
+                paused = open_snapshot(self._keys(), stop.snapshot, bound)
+                with self.workers.empty(program, allowance, allowance.stop_seconds_max) as session:
+                    dump = session.resume(paused, agent)
+            else:
+                with self.workers.session(principal, program, allowance, allowance.stop_seconds_max) as session:
+                    dump = session.route(state, agent)
+                    if dump:
+                        session.batches = limits.SESSION_BATCHES_MAX  # it stands in the middle of its program
+            return agent.decision(close_snapshot(self._keys(), dump, bound, os.urandom) if dump else b"")
+        except SecretError as error:
+            return Decision(fault=error.message)
+        except Breach as breach:
+            if breach.spoiled and not breach.blameless:
+                self._quarantine.fault(principal, program, breach.fault, now_us())
+            return Decision(fault=breach.fault)
+
+    def _keys(self) -> HostKeys:
+        if self.keys is None:
+            raise SecretError("this sandbox has no key for snapshots")
+        return self.keys
 
 
 DEFAULT = Allowance()

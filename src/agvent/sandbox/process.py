@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from agvent.agents.code import SignedProgram
 from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Task
+from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, SandboxFault, WireError
 from agvent.sandbox.requests import (
     Admit,
@@ -27,6 +28,7 @@ from agvent.sandbox.requests import (
     ListQuarantined,
     Release,
     Request,
+    Route,
     Run,
     read,
     write,
@@ -152,6 +154,13 @@ class HostProcess:
         except SandboxFault:
             return Arrived(fault=DIED)
         return arrived
+
+    def route(self, stop: Stop) -> Decision:
+        try:
+            decision: Decision = self._asked(lambda number: Route(number, stop)).decision
+        except SandboxFault:
+            return Decision(fault=DIED)
+        return decision
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         found: tuple[Quarantined, ...] = self._asked(ListQuarantined).quarantined

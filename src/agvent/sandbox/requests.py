@@ -9,6 +9,7 @@ import msgspec
 
 from agvent.agents.code import SignedProgram
 from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Task
+from agvent.agents.stops import Decision, Stop
 from agvent.errors import WireError
 from agvent.sandbox.session import Allowance
 from agvent.wire.codec import extended, extension
@@ -62,6 +63,11 @@ class Grant(Said, frozen=True, tag=7):
     key: bytes
 
 
+class Route(Said, frozen=True, tag=8):
+    number: int
+    stop: Stop
+
+
 class Begun(Said, frozen=True, tag=11):
     """The host is ready; `key` is the public half of what publishers hide fields for."""
 
@@ -100,8 +106,13 @@ class Granted(Said, frozen=True, tag=17):
     number: int
 
 
-Request = Begin | Admit | Run | Arrive | ListQuarantined | Release | Grant
-Reply = Begun | Admitted | Ran | HasArrived | Listed | Released | Granted
+class HasRouted(Said, frozen=True, tag=18):
+    number: int
+    decision: Decision
+
+
+Request = Begin | Admit | Run | Arrive | ListQuarantined | Release | Grant | Route
+Reply = Begun | Admitted | Ran | HasArrived | Listed | Released | Granted | HasRouted
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)
 _decoder = msgspec.msgpack.Decoder(Request | Reply, ext_hook=extension)

@@ -7,6 +7,8 @@ sleep takes no time, so that a behaviour has nothing to depend on but its agvent
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, Final
 
@@ -14,6 +16,7 @@ import msgspec
 import pydantic_monty as monty
 
 from agvent import limits
+from agvent.agents.manager_agent import ManagerAgent
 from agvent.agents.program import Program
 from agvent.event import EPOCH
 
@@ -37,6 +40,7 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True):
     call_seconds_max: float = limits.CALL_SECONDS_MAX
     batch_seconds_max: float = limits.BATCH_SECONDS_MAX
     arrival_seconds_max: float = limits.ARRIVAL_SECONDS_MAX
+    stop_seconds_max: float = limits.STOP_SECONDS_MAX
     memory_bytes_max: int = limits.SANDBOX_BYTES_MAX
     depth_max: int = limits.SANDBOX_DEPTH_MAX
     printed_bytes_max: int = limits.PRINTED_BYTES_MAX
@@ -52,9 +56,12 @@ class Breach(Exception):
 
 
 class Session:
-    """A program that is loaded and ready to be called; `seconds` is the time of each feed."""
+    """A program that is loaded and ready to be called; `seconds` is the time of each feed. With `load` False there is
+    nothing in it yet, and `resume` puts a paused program there."""
 
-    def __init__(self, pool: monty.Monty, program: Program, allowance: Allowance, seconds: float) -> None:
+    def __init__(
+        self, pool: monty.Monty, program: Program, allowance: Allowance, seconds: float, *, load: bool = True
+    ) -> None:
         self.program, self.allowance = program, allowance
         self.batches = 0
         self._session = pool.checkout(
@@ -65,7 +72,8 @@ class Session:
         except (OSError, RuntimeError, monty.MontyError) as error:
             raise Breach(f"no worker: {type(error).__name__}", spoiled=True, blameless=True) from None
         try:
-            self._feed(program.text)
+            if load:
+                self._feed(program.text)
         except Breach:
             self.close()
             raise
@@ -87,6 +95,47 @@ class Session:
             raise Breach("the program gave no answers", spoiled=True)
         return given
 
+    def route(self, state: dict[str, Any], agent: ManagerAgent) -> bytes:
+        """Executes a route from its first line; gives the dump if it moves, else nothing."""
+        self.batches += 1
+        inputs = {"state": state, "name": agent.surroundings.server}
+        return self._talk(
+            lambda: self._session.feed_start(
+                "_agvent_route(state, name)", inputs=inputs, print_callback=self._printed()
+            ),
+            agent,
+        )
+
+    def resume(self, dump: bytes, agent: ManagerAgent) -> bytes:
+        """Goes on where a program moved, as `route`."""
+        self.batches += 1
+        welcome: monty.ExternalResult = {"return_value": agent.welcome()}
+
+        def load() -> monty.SyncSnapshot:
+            paused = self._session.load_snapshot(dump, print_callback=self._printed())
+            return paused.resume(welcome) if isinstance(paused, monty.FunctionSnapshot) else paused
+
+        return self._talk(load, agent)
+
+    def _talk(self, begin: Callable[[], monty.SyncSnapshot], agent: ManagerAgent) -> bytes:
+        with _breaches():
+            paused = begin()
+            while not isinstance(paused, monty.MontyComplete):
+                if isinstance(paused, monty.FunctionSnapshot) and paused.function_name == SAY and len(paused.args) == 1:
+                    reply = agent.reply(paused.args[0])
+                    if agent.moving:
+                        return paused.dump()
+                    if agent.is_tired:
+                        raise Breach("it said too much", spoiled=True)
+                    paused = paused.resume({"return_value": reply})
+                elif isinstance(paused, monty.NameLookupSnapshot):
+                    paused = paused.resume()
+                elif isinstance(paused, monty.FunctionSnapshot) and paused.is_os_function:
+                    paused = paused.resume_not_handled()
+                else:
+                    raise Breach("the program asked for what there is not", spoiled=True)
+        return b""
+
     @property
     def worker(self) -> int | None:
         """The process that this session is in."""
@@ -96,18 +145,30 @@ class Session:
         """Gives the worker back; the pool clears it."""
         self._session.__exit__(None, None, None)
 
-    def _feed(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
-        printed = monty.CollectString(max_bytes=self.allowance.printed_bytes_max)
-        try:
-            return self._session.feed_run(code, inputs=inputs, print_callback=printed)
-        except monty.MontyCrashedError as error:
-            raise Breach("the worker died" if not error.timed_out else "TimeoutError", spoiled=True) from None
-        except monty.MontyError as error:
-            fault = type(error.exception()).__name__
-            raise Breach(fault, spoiled=fault in SPOILING) from None
-        except (RuntimeError, RecursionError, ValueError) as error:
-            raise Breach(f"{type(error).__name__} of the worker", spoiled=True) from None
+    def _printed(self) -> monty.CollectString:
+        return monty.CollectString(max_bytes=self.allowance.printed_bytes_max)
 
+    def _feed(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
+        with _breaches():
+            return self._session.feed_run(code, inputs=inputs, print_callback=self._printed())
+
+
+@contextmanager
+def _breaches() -> Iterator[None]:
+    """Whatever a worker does wrong is a breach."""
+    try:
+        yield
+    except monty.MontyCrashedError as error:
+        raise Breach("the worker died" if not error.timed_out else "TimeoutError", spoiled=True) from None
+    except monty.MontyError as error:
+        fault = type(error.exception()).__name__
+        raise Breach(fault, spoiled=fault in SPOILING) from None
+    except (RuntimeError, RecursionError, ValueError) as error:
+        raise Breach(f"{type(error).__name__} of the worker", spoiled=True) from None
+
+
+SAY: Final = "_agvent_say"
+"""The one function that a worker asks its host for."""
 
 SPOILING: Final = ("MemoryError", "TimeoutError")
 """What leaves a session in a state that is not known: half a batch may have run, or its memory is full."""

@@ -24,6 +24,9 @@ class Key(NamedTuple):
     seconds: float
 
 
+NOBODY = Key("", "", 0.0)
+
+
 class Workers:
     """`count` worker processes. At most `count` threads use them at once, each with one session."""
 
@@ -71,6 +74,19 @@ class Workers:
             raise
         finally:
             self._put(key, session)
+
+    @contextmanager
+    def empty(self, program: Program, allowance: Allowance, seconds: float) -> Iterator[Session]:
+        """A session for one paused program, and for nothing after it."""
+        self._taken(NOBODY)
+        session = None
+        try:
+            session = Session(self._pool, program, allowance, seconds, load=False)
+            yield session
+        finally:
+            if session is not None:
+                session.batches = limits.SESSION_BATCHES_MAX
+            self._put(NOBODY, session)
 
     def _taken(self, key: Key) -> Session | None:
         with self._lock:

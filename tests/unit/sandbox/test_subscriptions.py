@@ -12,6 +12,7 @@ from agvent.agents.asking import Came, asked
 from agvent.agents.code import Programs
 from agvent.agents.portable import program_of
 from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Sandbox, Task
+from agvent.agents.stops import Decision, Stop
 from agvent.filters.evaluate import evaluate
 from agvent.filters.subscription import Subscription
 from agvent.matching.subscriptions import Subscriptions
@@ -51,6 +52,9 @@ class Watched:
 
     def arrive(self, arrival: Arrival) -> Arrived:
         return self.inner.arrive(arrival)
+
+    def route(self, stop: Stop) -> Decision:
+        return self.inner.route(stop)
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         return self.inner.quarantined()
