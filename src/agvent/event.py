@@ -131,7 +131,7 @@ def is_plain(value: object) -> bool:
     if kind is str:
         return value.isascii()  # type: ignore[attr-defined, no-any-return]
     if kind is int:
-        return limits.INT_MIN <= value <= limits.INT_MAX  # type: ignore[operator, no-any-return]
+        return limits.INT_MIN <= value <= limits.INT_MAX  # type: ignore[operator]
     return kind is float or kind is bool or value is None
 
 
