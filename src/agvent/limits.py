@@ -290,6 +290,10 @@ HIDING_KEYS_KEPT_MAX: Final = 4_096
 HOST_REQUESTS_MAX: Final = 32
 """Requests that a sandbox host works on at once: most wait for their principal's turn."""
 
+CLIENT_CALLS_MAX: Final = 2_048
+"""Requests for the sandbox host that a client may have unanswered: an arrival for each delivery of its window, and as
+many calls."""
+
 RESIDENTS_MAX: Final = 1_024
 """Agvents that a host keeps for one subscriber; the oldest goes. A person looks at fewer."""
 

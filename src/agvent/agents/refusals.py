@@ -12,6 +12,7 @@ import linecache
 from collections.abc import Iterator
 from types import FunctionType
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from agvent.errors import ProgramError
 
@@ -50,8 +51,18 @@ IMPURE: Final = {
 """Functions that Python has and a behaviour may not call."""
 
 
+_texts: WeakKeyDictionary[FunctionType, str] = WeakKeyDictionary()
+
+
 def text_of(function: FunctionType, whose: str) -> str:
-    """The text of a function as it was written, indentation and all."""
+    """The text of a function as it was written, indentation and all: as it stood when it was first asked for, for a
+    method when its class was defined. A file may change later."""
+    if function not in _texts:
+        _texts[function] = _text(function, whose)
+    return _texts[function]
+
+
+def _text(function: FunctionType, whose: str) -> str:
     code = function.__code__
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:

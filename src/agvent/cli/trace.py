@@ -55,15 +55,18 @@ def line_of(hop: dict[str, Any], began: int) -> str:
     """A hop as a line: the time, how long after the first one, and what happened.
 
     >>> hop = {"at": 1_700_000_000_000_000, "what": "sent", "broker": "B1", "peer": "B2", "homes": ["B3"]}
-    >>> line_of({**hop, "clients": []}, hop["at"] - 1500)
+    >>> line_of({**hop, "clients": [], "reason": ""}, hop["at"] - 1500)
     '22:13:20.000000  +1.500 ms  B1 sent it to B2, for B3'
     """
     time = datetime.fromtimestamp(hop["at"] / 1e6, UTC).strftime("%H:%M:%S.%f")
     broker, peer, homes = hop["broker"], hop["peer"], ", ".join(hop["homes"]) or "nobody"
+    clients, reason = ", ".join(hop["clients"]) or "nobody", hop["reason"]
     said = {
-        "entered": f"entered at {broker}, for {homes}",
+        "entered": f"entered at {broker}, for {homes}" + (f"; a behaviour gave no answer: {reason}" if reason else ""),
         "sent": f"{broker} sent it to {peer}, for {homes}",
         "came": f"{broker} has it from {peer}, for {homes}",
-        "arrived": f"arrived at {broker}, for {', '.join(hop['clients']) or 'nobody'}",
+        "arrived": f"arrived at {broker}, for {clients}",
+        "admitted": f"{clients} let it in at {broker}",
+        "refused": f"not let in for {clients} at {broker}: {reason}",
     }
     return f"{time}  +{(hop['at'] - began) / 1000:.3f} ms  {said[hop['what']]}"

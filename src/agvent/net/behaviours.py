@@ -1,6 +1,6 @@
 """The sandbox host beside a broker: started when it is first needed, asked from threads, its answers given as inputs.
 
-A publisher's calls that gather while its last ones run are the next batch: a slow program delays its own publisher, and
+What gathers for a publisher's programs while they run is the next batch: a slow one delays its own publisher only, and
 under load a request carries hundreds of calls.
 """
 
@@ -11,16 +11,15 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agvent import limits
 from agvent.agents.code import decode_code
-from agvent.agents.sandbox import Task
+from agvent.agents.sandbox import Arrival, Arrived, Task
 from agvent.broker.interface import Ran, Run
 from agvent.errors import AdmissionError, SandboxFault
-from agvent.net.connection import Connection
 from agvent.sandbox.process import HostProcess
-from agvent.wire.messages import Answered, AnyMessage, GetHostKey, HostKey, Refused
+from agvent.wire.messages import Answered
 
 if TYPE_CHECKING:
     from agvent.net.server import BrokerServer
@@ -28,6 +27,13 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 NO_CODE = "no publisher has brought code"
+
+
+class Asked(NamedTuple):
+    """Something for a program of a publisher's, and who is told what came of it."""
+
+    what: Task | Arrival
+    tell: Callable[[Any], None]
 
 
 class Behaviours:
@@ -40,47 +46,56 @@ class Behaviours:
         self._seen = 0  # of the code that this broker was brought, how much is on its way to the host
         self._unadmitted: deque[bytes] = deque()
         self._refusals: deque[dict[str, str]] = deque()  # of code, until they are logged
-        self._waiting: dict[str, list[Run]] = {}  # publisher -> what it is asked; in here while something of it runs
+        self._waiting: dict[str, list[Asked]] = {}  # a publisher is in here while something of it runs
         self._threads = ThreadPoolExecutor(limits.HOST_REQUESTS_MAX, "sandbox host")
         self._tasks: set[asyncio.Task[None]] = set()
 
-    # What the broker asks
+    # What the broker and its clients ask
 
     def run(self, run: Run) -> None:
         """Has the calls of an event answered; Ran comes when they are."""
-        if not self._server.broker.tables.code:
-            self._server.give([Ran(run.number, _faults(run, NO_CODE))])
-        elif run.publisher in self._waiting:
-            self._waiting[run.publisher].append(run)
+
+        def tell(answers: tuple[Answered, ...]) -> None:
+            self._server.give([Ran(run.number, answers)])
+
+        task = Task(run.publisher, run.event, run.calls)
+        if self._server.broker.tables.code:
+            self._ask(run.publisher, Asked(task, tell))
         else:
-            self._waiting[run.publisher] = [run]
-            self.spawn(self._ask(run.publisher))
+            tell(_faults(task, NO_CODE))
 
-    async def _ask(self, publisher: str) -> None:
-        """Runs a publisher's calls, batch after batch, until nothing is left to ask."""
-        await asyncio.sleep(0)  # the step that asked has more
-        while runs := self._waiting[publisher]:
+    async def answers(self, task: Task) -> tuple[Answered, ...]:
+        """The answers to a subscriber's calls."""
+        told: asyncio.Future[tuple[Answered, ...]] = asyncio.get_running_loop().create_future()
+        self._ask(task.principal, Asked(task, told.set_result))
+        return await told
+
+    async def arrive(self, arrival: Arrival) -> Arrived:
+        """What an agvent says to a subscriber that lets it arrive."""
+        told: asyncio.Future[Arrived] = asyncio.get_running_loop().create_future()
+        self._ask(arrival.principal, Asked(arrival, told.set_result))
+        return await told
+
+    def _ask(self, publisher: str, asked: Asked) -> None:
+        if publisher in self._waiting:
+            self._waiting[publisher].append(asked)
+        else:
+            self._waiting[publisher] = [asked]
+            self.spawn(self._work(publisher))
+
+    async def _work(self, publisher: str) -> None:
+        """Has a publisher's programs run, batch after batch, until nothing waits for them."""
+        await asyncio.sleep(0)  # the step that asks has more
+        while batch := self._waiting[publisher]:
             self._waiting[publisher] = []
+            work = [asked.what for asked in batch]
             try:
-                answers = await self.asked(lambda host, runs=runs: _answers(host, runs))  # type: ignore[misc]
+                answers = await self.told(lambda host, work=work: _answers(host, work))  # type: ignore[misc]
             except SandboxFault as error:
-                answers = [_faults(run, error.message) for run in runs]
-            self._server.give([Ran(run.number, found) for run, found in zip(runs, answers, strict=True)])
+                answers = [_fault(what, error.message) for what in work]
+            for asked, answer in zip(batch, answers, strict=True):
+                asked.tell(answer)
         del self._waiting[publisher]
-
-    async def tell_key(self, connection: Connection, asked: GetHostKey) -> None:
-        """Tells a publisher whom it hides fields for."""
-        try:
-            answer: AnyMessage = HostKey(asked.request, await self.asked(lambda host: host.key))
-        except SandboxFault as error:
-            answer = Refused(asked.request, 0, error.message)
-        self.tell(connection, answer)
-
-    def tell(self, connection: Connection, message: AnyMessage) -> None:
-        """Answers a client, if it is still there: one that comes back asks again."""
-        if connection.end is not None and not connection.is_lost:
-            connection.end.send(message)
-            connection.pump()
 
     # The host
 
@@ -95,8 +110,8 @@ class Behaviours:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._server.fail(error)
 
-    async def asked(self, ask: Callable[[HostProcess], T]) -> T:
-        """What the host answers, when it has all the code there is; a SandboxFault if there is no host."""
+    async def told(self, ask: Callable[[HostProcess], T]) -> T:
+        """What the host says, when it has all the code there is; a SandboxFault if there is no host."""
         code = self._server.broker.tables.code
         if self._seen < code.count:
             self._unadmitted.extend(list(code)[self._seen - code.count :])
@@ -140,15 +155,23 @@ class Behaviours:
         for task in list(self._tasks):
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
         host, self._host = self._host, None
         if host is not None:
             await asyncio.get_running_loop().run_in_executor(None, host.__exit__)
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _answers(host: HostProcess, runs: list[Run]) -> list[tuple[Answered, ...]]:
-    return host.run([Task(run.publisher, run.event, run.calls) for run in runs])
+def _answers(host: HostProcess, work: list[Task | Arrival]) -> list[Any]:
+    """In a thread: the answers of all tasks together, and of the arrivals one by one."""
+    runs = iter(host.run([what for what in work if isinstance(what, Task)]))
+    return [next(runs) if isinstance(what, Task) else host.arrive(what) for what in work]
 
 
-def _faults(run: Run, reason: str) -> tuple[Answered, ...]:
-    return tuple(Answered(call, None, reason) for call in run.calls)
+def _fault(what: Task | Arrival, reason: str) -> tuple[Answered, ...] | Arrived:
+    if isinstance(what, Arrival):
+        return Arrived(fault=reason)
+    return _faults(what, reason)
+
+
+def _faults(task: Task, reason: str) -> tuple[Answered, ...]:
+    return tuple(Answered(call, None, reason) for call in task.calls)

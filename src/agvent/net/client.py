@@ -24,13 +24,14 @@ from agvent.errors import CallerError, RefusedError
 from agvent.event import Event, EventId, event_of, microseconds
 from agvent.filters.subscription import Subscription
 from agvent.net.address import Address
+from agvent.net.admission import Admission
 from agvent.net.attachment import Attachment
 from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed, item_of
 from agvent.net.tls import Credentials
 from agvent.session.session import Session
 from agvent.types import AgventType
 from agvent.wire import messages as wire
-from agvent.wire.messages import AnyMessage, Attached, Deliver, Gap, Published, Refused
+from agvent.wire.messages import AnyMessage, Attached, Deliver, ForHost, Gap, GetHostKey, Published, Refused
 
 if TYPE_CHECKING:
     from agvent.net.agvents import Agvents
@@ -135,9 +136,13 @@ class Client:
         return Agvents(self.name, self._host_key)
 
     async def _host_key(self) -> bytes:
-        answer = await self._answer(self._session.get_host_key())
+        answer = await self._ask_host(GetHostKey(0))
         assert isinstance(answer, wire.HostKey)
         return answer.key
+
+    def _ask_host(self, asked: ForHost) -> asyncio.Future[AnyMessage]:
+        """Asks the sandbox host beside the home broker."""
+        return self._answer_to(self._session.ask_host(asked))
 
     async def types(self, type: str = "") -> list[Found]:
         """What is published: all advertisements, or those of a type and its subtypes."""
@@ -147,8 +152,9 @@ class Client:
 
     # Subscriptions
 
-    async def subscribe(self, filter: str = "", **options: Any) -> Subscribed:
-        """Opens a subscription, or gives the one of this `id` another filter; options are those of Subscription.
+    async def subscribe(self, filter: str = "", *, admit: bool = False, **options: Any) -> Subscribed:
+        """Opens a subscription, or gives the one of this `id` another filter; options are those of Subscription. With
+        `admit`, agvents may arrive: they are kept at home, where this client calls their behaviours.
 
         Returns when every reachable broker that may publish such events has it, and names those pending."""
         options.setdefault("id", f"s{len(self._subscribed) + 1}")
@@ -156,10 +162,10 @@ class Client:
         subscription = Subscription(filter=filter, **options)
         subscription.condition()
         subscribed = self._subscribed.get(subscription.id) or Subscribed(subscription)
-        subscribed.subscription = subscription
+        subscribed.subscription, subscribed.admits = subscription, admit
         self._subscribed[subscription.id] = subscribed
         for arrival in self._unclaimed.pop(subscription.id, []):
-            subscribed.put(item_of(arrival, subscription.id))
+            self._put(subscribed, arrival)
         await self._open(subscribed)
         return subscribed
 
@@ -251,13 +257,17 @@ class Client:
     # What the session tells
 
     async def _answer(self, request: int) -> AnyMessage:
-        answer: asyncio.Future[AnyMessage] = asyncio.get_running_loop().create_future()
-        self._answers[request] = answer
+        answer = self._answer_to(request)
         for superseded in [one for one in self._answers if one not in self._session.requests]:
             if superseded != request:
                 self._answers.pop(superseded).set_exception(CallerError("a later request took this one's place"))
-        self._attachment.say()
         return await answer
+
+    def _answer_to(self, request: int) -> asyncio.Future[AnyMessage]:
+        answer: asyncio.Future[AnyMessage] = asyncio.get_running_loop().create_future()
+        self._answers[request] = answer
+        self._attachment.say()
+        return answer
 
     def _hear(self, told: list[AnyMessage]) -> None:
         for message in told:
@@ -299,9 +309,16 @@ class Client:
         arrival = Arrival(message, self._done)
         for id in message.subscriptions:
             if id in self._subscribed:
-                self._subscribed[id].put(item_of(arrival, id))
+                self._put(self._subscribed[id], arrival)
             else:
                 self._unclaimed.setdefault(id, []).append(arrival)
+
+    def _put(self, subscribed: Subscribed, arrival: Arrival) -> None:
+        item = item_of(arrival, subscribed.subscription.id)
+        if subscribed.admits and isinstance(item, Delivery) and item.is_agvent:
+            assert isinstance(arrival.message, Deliver)
+            item.admission = Admission(self._ask_host, arrival.message, item.subscription)
+        subscribed.put(item)
 
     def _done(self, message: Deliver | Gap) -> None:
         """Acknowledges; a script does so from its own thread."""

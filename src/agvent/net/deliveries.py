@@ -6,13 +6,16 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import msgspec
 
+from agvent.agents.received import Received
+from agvent.errors import CallerError
 from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
-from agvent.wire.codec import decode_event
+from agvent.net.admission import Admission
+from agvent.wire.codec import decode_event, decode_visitor
 from agvent.wire.messages import Deliver, Gap
 
 
@@ -31,7 +34,10 @@ class Arrival:
 
 
 class Delivery:
-    """An event for a subscription. `acknowledge` says that it need not come again."""
+    """An event for a subscription. `acknowledge` says that it need not come again.
+
+    Of an agvent that a subscription with `admit` let in, `agvent` has attributes to read and behaviours to await,
+    `told` is what it said on its arrival; `refusal` says why it was not let in."""
 
     def __init__(self, arrival: Arrival, message: Deliver, subscription: str) -> None:
         self._arrival: Arrival | None = arrival
@@ -39,6 +45,31 @@ class Delivery:
         self.subscription = subscription
         self.id = EventId(message.publisher, message.sequence)
         self.fast = message.fast
+        self.admission: Admission | None = None
+
+    @property
+    def agvent(self) -> Received:
+        """The agvent, until `dispose` or until its time is over. Its behaviours run in the sandbox host of the home."""
+        if self.admission is None:
+            raise CallerError("no agvent was let in", hint="subscribe with admit=True")
+        return self.admission.received(self.event)
+
+    @property
+    def told(self) -> tuple[Any, ...]:
+        return self.admission.told if self.admission is not None else ()
+
+    @property
+    def refusal(self) -> str:
+        return self.admission.refusal if self.admission is not None else ""
+
+    async def dispose(self) -> None:
+        """Lets the agvent go."""
+        if self.admission is not None:
+            await self.admission.dispose()
+
+    @property
+    def is_agvent(self) -> bool:
+        return decode_visitor(self._content).cargo is not None
 
     @cached_property
     def event(self) -> Event:
@@ -81,6 +112,7 @@ class Subscribed:
 
     def __init__(self, subscription: Subscription) -> None:
         self.subscription = subscription
+        self.admits = False
         self.confirmed: dict[str, int] = {}
         self.pending: tuple[str, ...] = ()
         self._waiting: deque[Delivery | GapNotice] = deque()
@@ -100,6 +132,9 @@ class Subscribed:
                 raise StopAsyncIteration
             self._came.clear()
             await self._came.wait()
+        first = self._waiting[0]
+        if isinstance(first, Delivery) and first.admission is not None:
+            await first.admission.wait()  # it stays first meanwhile, and others behind it
         self._given = self._waiting.popleft()
         return self._given
 

@@ -13,11 +13,12 @@ import msgspec
 from agvent import limits
 from agvent.broker.interface import Append, Came, Effect, Input, Send
 from agvent.broker.records import Accepted, Acknowledged, Arrived, Noticed
-from agvent.wire.messages import Copies
+from agvent.wire.messages import Copies, Deliver
 
 
 class Hop(msgspec.Struct, frozen=True):
-    """Something that happened to an event at this broker: `entered`, `sent`, `came` or `arrived`."""
+    """Something that happened to an event at this broker: `entered`, `sent`, `came` or `arrived`; to an agvent also
+    `admitted` by a subscriber, or `refused`. `reason`: why that, or why a behaviour gave no answer."""
 
     at: int
     what: str
@@ -25,6 +26,7 @@ class Hop(msgspec.Struct, frozen=True):
     peer: str = ""  # the neighbour it came from or went to
     homes: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()
+    reason: str = ""
 
 
 class Memory:
@@ -49,6 +51,13 @@ class Memory:
             elif isinstance(effect, Append):
                 self._records(effect, now)
 
+    def visited(self, delivery: Deliver, client: str, refusal: str, now: int) -> None:
+        """Notes that a subscriber let an agvent in, or why not."""
+        what = "refused" if refusal else "admitted"
+        hop = Hop(now, what, self.broker, clients=(client,), reason=refusal)
+        self._ring.append((delivery.publisher, delivery.sequence, delivery.fast, hop))
+        self.counts[f"agvents_{what}"] += 1
+
     def _copies(self, copies: Copies, what: str, peer: str, now: int) -> None:
         publication = copies.publication
         homes = tuple(target.home for target in copies.targets)
@@ -68,7 +77,9 @@ class Memory:
     def _event(self, record: Accepted | Arrived, now: int) -> None:
         publication = record.publication
         if isinstance(record, Accepted):
-            hop = Hop(now, "entered", self.broker, "", tuple(target.home for target in record.targets))
+            fault = next((answered.fault for answered in record.entered.answers if answered.fault), "")
+            homes = tuple(target.home for target in record.targets)
+            hop = Hop(now, "entered", self.broker, homes=homes, reason=fault)
             self.counts["events_entered"] += 1
         else:
             hop = Hop(now, "arrived", self.broker, "", (), tuple(client for client, _ in record.deliveries))

@@ -112,6 +112,10 @@ class ScriptClient:
     def set_context(self, context: Mapping[str, Any] | None) -> None:
         self._thread.wait(self.client.set_context(context))
 
+    def wait(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
+        """Waits for something of a delivery's: `shop.wait(delivery.agvent.wholesale_price(10, "Ankara"))`."""
+        return self._thread.wait(coroutine)
+
     def publish(self, event: Event | Agvent | Mapping[str, Any], **options: Any) -> Receipt:
         return self._thread.wait(self.client.publish(event, **options))
 

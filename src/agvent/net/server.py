@@ -43,10 +43,12 @@ from agvent.net.introduction import Introduction, TurnedAway, Welcome, introduct
 from agvent.net.logs import Log, to_stderr
 from agvent.net.neighbours import Neighbours
 from agvent.net.operator import Operator
+from agvent.net.own_client import MARK, OwnClient
 from agvent.net.tls import dial_context, peer_of, server_context
+from agvent.net.visits import Visits
 from agvent.store.journal import Journal
 from agvent.wire.link import Change
-from agvent.wire.messages import AnyMessage, Attach, GetHostKey, Hello, Publish, Subscribe
+from agvent.wire.messages import AnyMessage, Attach, ForHost, Hello, Publish, Subscribe
 from agvent.wire.names import name_of
 
 MEASURE_SECONDS = 1.0
@@ -96,7 +98,8 @@ class BrokerServer:
             failed=self.fail,
         )
         self.operator = Operator(self)
-        self.behaviours = Behaviours(self)
+        self.behaviours, self.own = Behaviours(self), OwnClient(self)
+        self.visits = Visits(self, self.behaviours, self.own)
         self.neighbours = Neighbours(self, self.config.neighbours)
         self.give([])
         late = limits.INTRODUCTION_SECONDS_MAX if self._listen_tls is not None else None
@@ -202,6 +205,8 @@ class BrokerServer:
     def _send(self, effect: Send, touched: dict[str, None]) -> None:
         connection = self.links.get(effect.link)
         if connection is None or connection.end is None:
+            if effect.link == self.own.link:
+                self.own.hear(effect.message)
             return
         connection.end.send(effect.message)
         touched[effect.link] = None
@@ -271,6 +276,8 @@ class BrokerServer:
             return f"the introduction is for {introduction.to!r}, and this is {self.config.name!r}"
         if introduction.kind == "broker":
             return self.neighbours.objection(introduction.name)
+        if introduction.name.startswith(MARK):
+            return f"names that begin with {MARK} are the brokers' own"
         if introduction.kind == "client" and self.draining:
             return f"{self.config.name!r} is being drained"
         theirs = sum(one.name == principal.name for one in self.principals.values())
@@ -314,8 +321,8 @@ class BrokerServer:
                 connection.abort("the peer began anew")
             elif isinstance(one, Hello) and self.neighbours.linked.get(one.broker) is not connection:
                 connection.abort(f"it says it is {one.broker!r}, and is not")
-            elif isinstance(one, GetHostKey):
-                self.behaviours.spawn(self.behaviours.tell_key(connection, one))
+            elif isinstance(one, ForHost) and link in self.clients:
+                self.visits.came(connection, one)
             elif link in self.clients:
                 self._admit(connection, one, inputs)
             else:

@@ -27,9 +27,9 @@ from agvent.wire.messages import (
     Attached,
     Deliver,
     Done,
+    ForHost,
     Gap,
     GetAdvertisements,
-    GetHostKey,
     Move,
     Publication,
     Publish,
@@ -44,7 +44,7 @@ from agvent.wire.messages import (
 )
 from agvent.wire.names import client_key
 
-Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move | GetHostKey
+Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move | ForHost
 
 
 class Session:
@@ -95,8 +95,9 @@ class Session:
     def get_advertisements(self, type: str = "") -> int:
         return self._ask(GetAdvertisements(self._next_request(), type))
 
-    def get_host_key(self) -> int:
-        return self._ask(GetHostKey(self._next_request()))
+    def ask_host(self, asked: ForHost) -> int:
+        """Asks the sandbox host beside the home broker; `asked` gets its number here."""
+        return self._ask(replace(asked, request=self._next_request()))
 
     def subscribe(self, subscription: Subscription) -> int:
         """Opens a subscription, or gives one another filter or context."""
@@ -305,5 +306,5 @@ def _subject(request: Request) -> str:
             return name
         case Advertise(_, type):
             return type.name
-        case Move() | GetHostKey():
+        case _:
             return ""

@@ -8,18 +8,24 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from agvent import connect
+from agvent import Agvent, connect
+from agvent.agents.agvent import Opaque
 from agvent.agents.table import table_of
 from agvent.agents.types import type_of
-from agvent.errors import CallerError
+from agvent.cli.trace import line_of
+from agvent.errors import AdmissionError, BehaviourError, CallerError, NetworkFault
+from agvent.net.address import address_of
 from agvent.net.config import Tls
 from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.dialled import ask
 from agvent.net.keys import make_authority, make_certificate
 from agvent.net.local import local_broker
 from agvent.net.tls import Credentials
+from agvent.net.visits import ANSWERS
 from tests.integration.net.story import LINE, Story, running
 from tests.publishing_house import Book, book
 
@@ -55,9 +61,26 @@ async def publish(story: Story, *, last: str) -> None:
         await house.publish_batch(books)
 
 
+async def arrive_and_answer(story: Story) -> None:
+    """A book arrives at a shop of B3, in the host beside B3; its house is at B1."""
+    address = story.address("B3")
+    async with connect(story.address("B1"), name="house") as house, connect(address, name="oslo") as oslo:
+        answers = await house.subscribe(topic=ANSWERS)
+        wanted = await oslo.subscribe("title = 'arriving'", type="Book", admit=True, context={"city": "Oslo"})
+        receipt = await house.publish(book(title="arriving"))
+        delivery = await anext(wanted)
+        assert isinstance(delivery, Delivery)
+        assert (delivery.told, delivery.refusal) == (({"hello": "oslo", "price": 80.0},), "")
+        assert await delivery.agvent.wholesale_price(1000, destination="Oslo") == 41_500.0
+        answer = await anext(answers)
+        assert isinstance(answer, Delivery)
+        about = {"publisher": "house", "sequence": receipt.id.sequence, "type": "Book", "subscriber": "oslo"}
+        assert (answer.id.publisher, answer.event.attributes) == ("$B3", {**about, "answer": ["Oslo", 2]})
+
+
 async def across_three_brokers(story: Story) -> None:
     await story.linked()
-    async with connect(story.address("B3"), name="shop") as shop:
+    async with connect(story.address("B3"), name="shop", context={"city": "Oslo"}) as shop:
         wanted = await shop.subscribe(FIGURE_6, type="Book")
         await publish(story, last="second")
         assert await titles(wanted, 2) == ["first", "second"]
@@ -69,6 +92,7 @@ async def across_three_brokers(story: Story) -> None:
         story.fleet.wait_until_up()
         await publish(story, last="broker killed")
         assert await titles(wanted, 2) == ["first", "broker killed"]
+        await arrive_and_answer(story)
         assert (await story.status("B2"))["sandbox_pid"] == 0  # it passed everything on and ran nothing
 
 
@@ -105,3 +129,54 @@ def test_code_takes_a_grant(tmp_path: Path) -> None:
         with connect(url, name="house", credentials=shown("house")) as house:
             house.advertise(Book)
             assert house.publish(book()).id.sequence == 1
+
+
+class Rude(Agvent):
+    """Raises when it arrives at somebody it does not know."""
+
+    n: int
+    secret: Opaque[int] = 7
+
+    def twice(self) -> int:
+        """Two times n."""
+        return 2 * self.n
+
+    def arrive(self, subscriber: Any) -> None:
+        subscriber.tell({"ann": self.n}[subscriber.name])
+
+
+def hops(url: str, sequence: int) -> list[str]:
+    """The trace of an event of eve's, without times."""
+    found = asyncio.run(ask(address_of(url), "trace", publisher="eve", sequence=sequence))
+    return [line_of(hop, hop["at"]).split("  ")[2] for hop in found]
+
+
+def test_an_agvent_is_let_in_or_refused_and_its_trace_says_so() -> None:
+    """With the reason; one that is not let in cannot be called, one that is until it is disposed of."""
+    with local_broker("B1") as url, connect(url, name="eve") as eve:
+        eve.advertise(Rude)
+        with connect(url, name="ann") as ann, connect(url, name="ben") as ben:
+            let, refused = (one.subscribe("twice() < 10", admit=True) for one in (ann, ben))
+            eve.publish_batch([Rude(n=3), {"n": 4}])
+            told, not_told = let.next(30), refused.next(30)
+            assert isinstance(told, Delivery)
+            assert isinstance(not_told, Delivery)
+            assert (told.told, not_told.told, not_told.refusal) == ((3,), (), "KeyError")
+            assert ann.wait(told.agvent.twice()) == 6
+            with pytest.raises(BehaviourError, match="secret is opaque: filters compare it, nobody reads it"):
+                ann.wait(told.agvent.secret())
+            with pytest.raises(AdmissionError, match="the agvent was not let in: KeyError"):
+                _ = not_told.agvent
+            ann.wait(told.dispose())
+            with pytest.raises(BehaviourError, match="eve's agvent 1 is not here for ann"):
+                ann.wait(told.agvent.twice())
+        arrived = ["entered at B1, for B1", "arrived at B1, for ann, ben"]
+        assert hops(url, 1)[:2] == arrived
+        assert sorted(hops(url, 1)[2:]) == ["ann let it in at B1", "not let in for ben at B1: KeyError"]
+        assert hops(url, 2) == ["entered at B1, for nobody; a behaviour gave no answer: the event has no program"]
+
+
+def test_names_of_the_brokers_own_clients_are_taken() -> None:
+    """Nobody can answer in a broker's name."""
+    with local_broker("B1") as url, pytest.raises(NetworkFault, match=r"names that begin with \$ are the brokers' own"):
+        connect(url, name="$B1").__enter__()

@@ -1,0 +1,154 @@
+"""Agvents at their subscribers' home: let in, called and disposed of by messages that the broker has no part in.
+
+What an agvent answers to its publisher goes out as an event of the broker's own client, on the topic ANSWERS and for
+that publisher alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from agvent import limits
+from agvent.agents.asking import Came
+from agvent.agents.residents import Residents
+from agvent.agents.sandbox import Arrival
+from agvent.broker.homes import key_of
+from agvent.errors import AdmissionError, SandboxFault, WireError
+from agvent.event import Event, EventId
+from agvent.net.behaviours import Behaviours
+from agvent.net.connection import Connection
+from agvent.net.own_client import OwnClient
+from agvent.types import AgventType, unadvertised
+from agvent.wire.codec import Visitor, decode_visitor
+from agvent.wire.messages import (
+    Admit,
+    Admitted,
+    Answered,
+    AnyMessage,
+    Deliver,
+    Dispose,
+    Done,
+    ForHost,
+    GetHostKey,
+    HostKey,
+    Invoke,
+    Invoked,
+    Refused,
+)
+from agvent.wire.names import name_of
+
+if TYPE_CHECKING:
+    from agvent.net.server import BrokerServer
+
+ANSWERS: Final = "agvent/answers"
+"""The topic of what agvents answer to their publishers."""
+
+
+class Visits:
+    """What clients ask of the sandbox host beside their home."""
+
+    def __init__(self, server: BrokerServer, behaviours: Behaviours, own: OwnClient) -> None:
+        self._server, self._behaviours, self._own = server, behaviours, own
+        self._residents = Residents()
+        self._asked: Counter[str] = Counter()  # link -> requests that have no answer yet
+
+    def came(self, connection: Connection, asked: ForHost) -> None:
+        """Sees to a request, and answers it later."""
+        attachment = self._server.broker.clients.attached.get(connection.link)
+        if attachment is None or self._asked[connection.link] >= limits.CLIENT_CALLS_MAX:
+            self._tell(connection, Refused(asked.request, 0, "too many requests for the sandbox host at once"))
+        else:
+            self._asked[connection.link] += 1
+            self._behaviours.spawn(self._see_to(connection, attachment.client, asked))
+
+    async def _see_to(self, connection: Connection, client: str, asked: ForHost) -> None:
+        link = connection.link
+        try:
+            self._tell(connection, await self._answer(client, asked))
+        finally:
+            self._asked[link] -= 1
+            if not self._asked[link]:
+                del self._asked[link]
+
+    def _tell(self, connection: Connection, message: AnyMessage) -> None:
+        """Answers a client, if it is still there: one that comes back asks again."""
+        if connection.end is not None and not connection.is_lost:
+            connection.end.send(message)
+            connection.pump()
+
+    async def _answer(self, client: str, asked: ForHost) -> AnyMessage:
+        match asked:
+            case GetHostKey(request):
+                return await self._host_key(request)
+            case Admit():
+                return await self._admit(client, asked)
+            case Invoke():
+                return Invoked(asked.request, await self._invoke(client, asked))
+            case Dispose(request, publisher, sequence, fast):
+                self._residents.dispose(client, EventId(publisher, sequence), fast=fast)
+                return Done(request)
+
+    async def _host_key(self, request: int) -> HostKey | Refused:
+        try:
+            return HostKey(request, await self._behaviours.told(lambda host: host.key))
+        except SandboxFault as error:
+            return Refused(request, 0, error.message)
+
+    # Arrival
+
+    async def _admit(self, client: str, asked: Admit) -> Admitted:
+        """Lets an agvent arrive, and keeps it; one that does not arrive without a fault is not let in."""
+        known = self._server.broker.tables.deliveries.clients[client]
+        queue = known.fast if asked.fast else known.durable
+        delivery = queue.waiting.get(asked.number)
+        if not isinstance(delivery, Deliver):
+            return Admitted(asked.request, unadvertised(None), refusal="it is not here any more")
+        try:
+            visitor = decode_visitor(delivery.event)
+        except WireError as error:
+            return Admitted(asked.request, unadvertised(None), refusal=error.message)
+        arrival = Arrival(
+            delivery.publisher, delivery.event, name_of(client), self._context(client, asked.subscription)
+        )
+        expires = queue.expires.get(asked.number, 0)
+        arrived = await self._behaviours.arrive(arrival)
+        now = self._server.clock.now()
+        self._server.memory.visited(delivery, name_of(client), arrived.fault, now)
+        if arrived.fault:
+            return Admitted(asked.request, self._type(delivery, visitor), refusal=arrived.fault)
+        self._residents.expire(now)
+        id = EventId(delivery.publisher, delivery.sequence)
+        came = Came(delivery.publisher, delivery.event)
+        self._residents.keep(client, id, came, now, expires=expires, fast=asked.fast)
+        for value in arrived.answered:
+            self._own.publish(_answer_event(delivery, visitor, name_of(client), value), to=delivery.publisher)
+        return Admitted(asked.request, self._type(delivery, visitor), arrived.told)
+
+    def _context(self, client: str, subscription: str) -> dict[str, object]:
+        """What the subscriber said about itself in that subscription."""
+        version = self._server.broker.tables.homes.current.get(key_of(client, subscription))
+        return dict(version.subscription.context or {}) if version is not None else {}
+
+    def _type(self, delivery: Deliver, visitor: Visitor) -> AgventType:
+        """The agvent's type as its publisher advertised it: with this program, if it advertises another one now."""
+        found = self._server.broker.tables.advertisements.found(visitor.type or "")
+        types = [type for _, publisher, type in found if publisher == delivery.publisher and type.name == visitor.type]
+        program = visitor.cargo.program if visitor.cargo is not None else ""
+        return next((type for type in types if type.program == program), unadvertised(visitor.type))
+
+    # Calls
+
+    async def _invoke(self, client: str, asked: Invoke) -> Answered:
+        id, now = EventId(asked.publisher, asked.sequence), self._server.clock.now()
+        try:
+            task = self._residents.task(client, id, (asked.call,), now, fast=asked.fast)
+        except AdmissionError as error:
+            return Answered(asked.call, None, error.message)
+        (answered,) = await self._behaviours.answers(task)
+        return answered
+
+
+def _answer_event(delivery: Deliver, visitor: Visitor, subscriber: str, value: object) -> Event:
+    about = {"publisher": delivery.publisher, "sequence": delivery.sequence, "type": visitor.type}
+    return Event(topic=ANSWERS, attributes={**about, "subscriber": subscriber, "answer": value})
