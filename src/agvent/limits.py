@@ -204,6 +204,12 @@ JOURNAL_SEGMENT_BYTES_MAX: Final = 64 << 20
 JOURNAL_GROWTH_MAX: Final = 4
 """How often a snapshot's size is written before the next: a fifth of what is written is snapshots, at most."""
 
+FOLLOWED_BYTES_MAX: Final = 32 << 20
+"""What is taken of one journal into the event log at once: the rows of it, some hundred thousand, are in memory."""
+
+FOLLOWED_RECORDS_MAX: Final = 65_536
+"""Records of a journal that wait for another's to be read, before no more are read of it."""
+
 CONDITIONS_KEPT_MAX: Final = 8_192
 """Conditions of a saved index that are kept once read, some 2 KB each."""
 

@@ -13,7 +13,7 @@ import msgspec
 
 from agvent.broker.records import Accepted, Arrived, Kept
 from agvent.broker.repeats import Repeats
-from agvent.wire.messages import Copies, Entered, Publication, Target
+from agvent.wire.messages import Copies, Entered, Publication, Target, Trace
 
 Chain = tuple[str, int, str, bool]
 """Entry, its incarnation, publisher, fast."""
@@ -26,6 +26,7 @@ class Early(msgspec.Struct, frozen=True):
     publication: Publication
     target: Target
     lost: str
+    trace: Trace
 
 
 def chain_of(entered: Entered, publication: Publication) -> Chain:
@@ -56,17 +57,19 @@ class Arrivals:
 
     def keep(self, record: Kept) -> None:
         copies = record.copies
-        self._hold(copies.entered, copies.publication, copies.targets, copies.lost)
+        self._hold(copies.entered, copies.publication, copies.targets, copies.lost, copies.trace)
 
     def accept(self, record: Accepted) -> None:
         """An event that entered here for this home too: it arrives next, and after a crash between the two as well."""
-        self._hold(record.entered, record.publication, record.targets, "")
+        self._hold(record.entered, record.publication, record.targets, "", ())
 
-    def _hold(self, entered: Entered, publication: Publication, targets: tuple[Target, ...], lost: str) -> None:
+    def _hold(
+        self, entered: Entered, publication: Publication, targets: tuple[Target, ...], lost: str, trace: Trace
+    ) -> None:
         for target in targets:
             if target.home == self.name:
                 waiting = self.early.setdefault(chain_of(entered, publication), {})
-                waiting[publication.sequence] = Early(entered, publication, target, lost)
+                waiting[publication.sequence] = Early(entered, publication, target, lost, trace)
 
     def is_repeat(self, copies: Copies) -> bool:
         """Has it arrived, or does it wait here already?"""
@@ -96,7 +99,7 @@ class Arrivals:
         for chain, waiting in self.early.items():
             if not chain[3]:
                 for early in waiting.values():
-                    yield Kept(Copies(early.entered, early.publication, (early.target,), (), 0, early.lost))
+                    yield Kept(Copies(early.entered, early.publication, (early.target,), early.trace, 0, early.lost))
 
     def void(self, entry: str, incarnation: int) -> None:
         """An entry lost its disk: what it was before sends nothing any more, and what waits for it waits for

@@ -11,7 +11,7 @@ from agvent.broker.records import Arrived
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
 from agvent.event import Event
-from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target
+from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target, Trace
 
 
 class Arriving:
@@ -32,14 +32,14 @@ class Arriving:
             return ()
         if not self.tables.arrivals.is_next(entered, publication, target):
             return (target,)
-        self.arrive(entered, publication, target, copies.lost)
+        self.arrive(entered, publication, target, copies.lost, copies.trace)
         self._follow(chain_of(entered, publication))
         return ()
 
     def _follow(self, chain: Chain) -> None:
         """Takes the early copies of a chain whose turn has come."""
         while (early := self.tables.arrivals.following(chain)) is not None:
-            self.arrive(early.entered, early.publication, early.target, early.lost)
+            self.arrive(early.entered, early.publication, early.target, early.lost, early.trace)
 
     def restart(self) -> None:
         """What the journal left between two records arrives."""
@@ -47,14 +47,20 @@ class Arriving:
             self._follow(chain)
 
     def arrive(
-        self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None = None
+        self,
+        entered: Entered,
+        publication: Publication,
+        target: Target,
+        lost: str,
+        trace: Trace = (),
+        event: Event | None = None,
     ) -> None:
         """Queues a copy for the clients it is for, and confirms it. One that came by another entry before is for
         nobody."""
         is_for_nobody = lost == "expired" or (not lost and self.tables.arrivals.repeats.has(publication))
         deliveries = () if is_for_nobody else self._recipients(entered, publication, target, lost, event)
         self.out.record(
-            Arrived(entered, publication, target.predecessor, lost, deliveries), durable=not publication.fast
+            Arrived(entered, publication, target.predecessor, lost, deliveries, trace), durable=not publication.fast
         )
         self.confirm(entered, publication)
 

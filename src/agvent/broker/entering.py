@@ -117,5 +117,5 @@ class Entrance:
             targets.append(Target(tables.name, tables.incarnation, tables.homes.position, before))
         self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
         if is_local:
-            self.arriving.arrive(entered, publication, targets[-1], "", entering.event)
+            self.arriving.arrive(entered, publication, targets[-1], "", event=entering.event)
         self.dispatch.ready(key_of(entered, publication), now)

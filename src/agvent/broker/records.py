@@ -10,7 +10,19 @@ import msgspec
 
 from agvent.errors import WireError
 from agvent.wire.codec import extended, extension
-from agvent.wire.messages import Copies, Deliver, Entered, Entry, Gap, Interest, Passed, Publication, Source, Target
+from agvent.wire.messages import (
+    Copies,
+    Deliver,
+    Entered,
+    Entry,
+    Gap,
+    Interest,
+    Passed,
+    Publication,
+    Source,
+    Target,
+    Trace,
+)
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, tag_field="$", gc=False):
@@ -107,13 +119,14 @@ class Confirmed(Record, frozen=True, tag=10):
 class Arrived(Record, frozen=True, tag=11):
     """A copy reached its home, in its turn: for each client the subscriptions it goes to, as (key, version).
 
-    `lost`: the entry let go of what came after sequence `after` up to this one, and why."""
+    `lost`: the entry let go of what came after sequence `after` up to this one, and why. `trace`: the way it came."""
 
     entered: Entered
     publication: Publication
     after: int
     lost: str
     deliveries: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    trace: Trace = ()
 
 
 class Joined(Record, frozen=True, tag=12):

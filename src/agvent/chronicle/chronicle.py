@@ -1,7 +1,7 @@
 """One broker's journal as rows of the event log.
 
-Records are taken in the order of the journal. After a restart the journal is taken again from its beginning, and the
-rows of what was logged before are dropped: what waits for an acknowledgement is known from then on as it was.
+Records are taken in the order of the journal. What later rows need of earlier records is `Carried`, which can be
+written down: with it, taking goes on after any record.
 
 A broker that lost its disk begins its positions and epochs anew, so in the log its next incarnation is another broker.
 
@@ -13,9 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from itertools import takewhile
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 
 from agvent.broker.handover import event_of, merged
 from agvent.broker.homes import key_of
@@ -75,7 +77,7 @@ def moment(at: int) -> datetime:
 
 
 Delivered = tuple[Arrived, tuple[tuple[str, int], ...]]
-"""An arrival, and the subscriptions of one client that it is for, as (key, version)."""
+"""An arrival without its event, and the subscriptions of one client that it is for, as (key, version)."""
 
 
 class Waiting(msgspec.Struct):
@@ -116,19 +118,25 @@ class Waiting(msgspec.Struct):
         self.handed, self.waiting = [], []
 
 
+class Carried(msgspec.Struct):
+    """What the rows of later records need of those before."""
+
+    known: dict[str, int]  # owner -> its incarnation
+    types: dict[tuple[str, str], AgventType]  # publisher, type -> as advertised here
+    open: dict[str, tuple[str, int]]  # subscription -> client, version
+    clients: dict[str, Waiting]
+    delivered: dict[str, int]  # subscription's key -> the position of its last delivery
+
+
 class Chronicle:
     """Takes records, and collects `rows`."""
 
-    def __init__(self, broker: str, incarnation: int) -> None:
+    def __init__(self, broker: str, incarnation: int, carried: Carried | None = None) -> None:
         self.broker = broker
         self.name = logged_name(broker, incarnation)
         self.rows = empty_rows()
-        self._known: dict[str, int] = {}  # owner -> its incarnation
-        self._types: dict[tuple[str, str], AgventType] = {}  # publisher, type -> as advertised here
-        self._open: dict[str, tuple[str, int]] = {}  # subscription -> client, version
-        self._clients: dict[str, Waiting] = {}
+        self.carried = Carried({}, {}, {}, {}, {}) if carried is None else carried
         self._before = (incarnation - 1) << INCARNATION_SHIFT
-        self._delivered: dict[str, int] = {}  # subscription's key -> the position of its last delivery
         self._take: dict[type[Record], Callable[[Any, int], None]] = {
             Owned: self._owned,
             Opened: self._opened,
@@ -139,7 +147,7 @@ class Chronicle:
             Acknowledged: self._acknowledged,
             Noticed: self._noticed,
             Moved: lambda record, _: setattr(self._waiting(record.client), "moving", True),
-            Handed: lambda record, _: self._waiting(record.client).handed.append(record.passed.delivery),
+            Handed: lambda record, _: self._waiting(record.client).handed.append(_bare(record.passed.delivery)),
             HandedOver: self._handed_over,
             CaughtUp: lambda record, _: self._waiting(record.client).catch_up(),
             Marked: lambda record, at: self._changed(record, "mark", "", 0, at),
@@ -161,25 +169,25 @@ class Chronicle:
 
     def _owned(self, record: Owned, at: int) -> None:
         if record.owner != self.broker:
-            before = self._known.get(record.owner, 0)
+            before = self.carried.known.get(record.owner, 0)
             if before and (record.incarnation > before or record.gone):
                 reason = "forgotten" if record.gone else "lost_disk"
                 self._gap(at, reason, home=logged_name(record.owner, before))
-            self._known[record.owner] = record.incarnation
+            self.carried.known[record.owner] = record.incarnation
             return
         for entry in record.entries:
             advertisement = Advertisement(
                 type=entry.type, publisher=entry.publisher, broker=self.name, advertised_at=moment(at)
             )
             (self.rows.advertisements if entry.live else self.rows.withdrawn).append(advertisement)
-            self._types[entry.publisher, entry.type.name] = entry.type
+            self.carried.types[entry.publisher, entry.type.name] = entry.type
 
     def _opened(self, record: Opened, at: int) -> None:
         subscription, version = record.interest.subscription, record.interest.version
-        self._open[subscription.id] = (record.client, version)
+        self.carried.open[subscription.id] = (record.client, version)
         self.rows.subscriptions.append(
             subscription_row(
-                msgspec.structs.replace(subscription, id=_public(subscription.id)),
+                replace(subscription, id=_public(subscription.id)),
                 version=version,
                 subscriber=name_of(record.client),
                 home_broker=self.name,
@@ -189,7 +197,7 @@ class Chronicle:
         self._changed(record, "open", subscription.id, version, at)
 
     def _closed(self, record: Closed, at: int) -> None:
-        client, version = self._open.pop(record.key)
+        client, version = self.carried.open.pop(record.key)
         self._changed(record, "close", record.key, version, at)
         if not record.replaced:
             self._gap(at, "unsubscribed", subscription=_public(record.key), subscriber=name_of(client))
@@ -226,10 +234,10 @@ class Chronicle:
     def _accepted(self, record: Accepted, _at: int) -> None:
         publication = record.publication
         event = decode_event(publication.event)
-        type_ = self._types.get((publication.publisher, event.type)) if event.type is not None else None
+        type_ = self.carried.types.get((publication.publisher, event.type)) if event.type is not None else None
         self.rows.events.append(
             LoggedEvent(
-                event=msgspec.structs.replace(event, id=EventId(publication.publisher, publication.sequence)),
+                event=replace(event, id=EventId(publication.publisher, publication.sequence)),
                 accepted_at=moment(record.at),
                 entry_broker=self.name,
                 epoch=record.entered.epoch,
@@ -260,15 +268,16 @@ class Chronicle:
     # Deliveries
 
     def _arrived(self, record: Arrived, at: int) -> None:
+        arrived = replace(record, publication=replace(record.publication, event=b""), deliveries=())
         for client, versions in record.deliveries:
-            self._waiting(client).add((record, versions))
+            self._waiting(client).add((arrived, versions))
         if record.lost == "expired":  # to nobody: so far as it is known here, to everybody
             self._gap(at, record.lost, publication=record.publication, after=record.after)
 
     def _waiting(self, client: str) -> Waiting:
-        if client not in self._clients:
-            self._clients[client] = Waiting(first_number(client), {}, False, [], [])
-        return self._clients[client]
+        if client not in self.carried.clients:
+            self.carried.clients[client] = Waiting(first_number(client), {}, False, [], [])
+        return self.carried.clients[client]
 
     def _handed_over(self, record: HandedOver, at: int) -> None:
         if record.reason:
@@ -293,11 +302,11 @@ class Chronicle:
 
     def _taken(self, client: str, number: int) -> list[Delivered]:
         waiting = self._waiting(client)
-        return [waiting.arrived.pop(one) for one in list(waiting.arrived) if one <= number]
+        return [waiting.arrived.pop(one) for one in list(takewhile(lambda one: one <= number, waiting.arrived))]
 
     def _delivery(self, arrived: Arrived, record: Acknowledged | Claimed, subscription: str, version: int) -> None:
         before = self._before + (moves_of(record.client) << MOVE_SHIFT)
-        self._delivered[subscription] = self._delivered.get(subscription, before) + 1
+        self.carried.delivered[subscription] = self.carried.delivered.get(subscription, before) + 1
         self.rows.deliveries.append(
             {
                 **_key(arrived.publication),
@@ -307,7 +316,7 @@ class Chronicle:
                 "home_broker": self.name,
                 "entry_broker": logged_name(arrived.entered.entry, arrived.entered.incarnation),
                 "epoch": arrived.entered.epoch,
-                "position": self._delivered[subscription],
+                "position": self.carried.delivered[subscription],
                 "attempts": 1,
                 "delivered_at": moment(record.at),
             }
@@ -358,6 +367,11 @@ def _public(key: str) -> str:
     """
     client, _, id = key.partition("/")
     return key_of(name_of(client), id)
+
+
+def _bare(delivery: Deliver | Gap) -> Deliver | Gap:
+    """Without the event, which is in the log of the home that handed it over."""
+    return replace(delivery, event=b"") if isinstance(delivery, Deliver) else delivery
 
 
 def _call_text(answered: Answered) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log_writer import LogWriter
+from agvent.store.log_writer import Batch, LogWriter
 from agvent.types import Advertisement
 
 Row = dict[str, Any]
@@ -32,25 +32,30 @@ class Rows(msgspec.Struct):
         for name in self.__struct_fields__:
             getattr(self, name).extend(getattr(other, name))
 
-    def write(self, log: LogWriter) -> None:
+    def write(self, log: LogWriter, *, batch: Batch | None = None) -> None:
         """Appends them to a log: the catalogue and the answers, then the events that need them, then what became of
-        these. So nobody reads an event before what it is judged by."""
-        catalogue: dict[str, Iterable[Any]] = {
-            name: getattr(self, name)
-            for name in ("advertisements", "withdrawn", "subscriptions", "changes", "epochs")
-            if getattr(self, name)
-        }
+        these. So nobody reads an event before what it is judged by. A stream that has the batch does not take it."""
+        catalogue = self._some("advertisements", "withdrawn", "subscriptions", "changes", "epochs")
         if catalogue:
-            log.append_catalogue(**catalogue)
-        self._append(log, ("behaviours",))
+            log.append_catalogue(**catalogue, batch=batch)
+        self._append(log, "behaviours", ("behaviours",), batch)
         if self.events:
-            log.append_events(self.events)
-        self._append(log, ("deliveries", "gaps", "traces"))
+            log.append_events(self.events, batch=batch)
+        self._append(log, "deliveries", ("deliveries", "gaps"), batch)
+        self._append(log, "traces", ("traces",), batch)
 
-    def _append(self, log: LogWriter, tables: Iterable[str]) -> None:
-        for table in tables:
-            if getattr(self, table):
-                log.append(table, getattr(self, table))
+    def counts(self) -> dict[str, int]:
+        """How many there are of each."""
+        return {name: len(getattr(self, name)) for name in self.__struct_fields__}
+
+    def _append(self, log: LogWriter, stream: str, tables: Iterable[str], batch: Batch | None) -> None:
+        rows = self._some(*tables)
+        if rows:
+            log.append_tables(stream, rows, batch=batch)
+
+    def _some(self, *tables: str) -> dict[str, Any]:
+        """Those of these tables that have rows."""
+        return {name: getattr(self, name) for name in tables if getattr(self, name)}
 
 
 def empty_rows() -> Rows:

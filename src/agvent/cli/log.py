@@ -1,4 +1,4 @@
-"""`agvent log`: check an event log, say what is in one, make one up."""
+"""`agvent log`: check an event log, say what is in one, make one up, write that of a network."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from agvent.cli.where import FOLDER
-from agvent.errors import EnvironmentFault
+from agvent.cli import log_follow
 
 if TYPE_CHECKING:
     from agvent.store.summary import Contents, Summary
@@ -81,9 +80,9 @@ exit codes: 0 done, 2 the folder is not empty, or a number that cannot be, 3 the
 
 COLLECT_DESCRIPTION = """\
 Write a new log from the journals of a network's brokers: events, subscriptions,
-epochs, deliveries and gaps, for `agvent spark audit`, `analyse` and `replay`. The
-journals are read, not changed, and the brokers may run on; what happened while
-they were read may be in one broker's part and not yet in another's.
+epochs, deliveries, gaps and traces, for `agvent spark audit`, `analyse` and
+`replay`. The journals are read, not changed, and the brokers may run on; agvent
+log follow OUT goes on with the log.
 
 A broker keeps its journal from the beginning if its file says keep_history = true
 (`agvent up --keep-history`); without it, as long as it needs no snapshot (64 MB).
@@ -139,14 +138,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         formatter_class=formatter,
     )
     collect.add_argument("out", type=Path, metavar="OUT", help="folder for the log, new or empty")
-    collect.add_argument(
-        "--network", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"of agvent up ({FOLDER})"
-    )
-    collect.add_argument(
-        "--data", type=Path, nargs="+", metavar="FOLDER", help="the brokers' data, in place of --network"
-    )
+    log_follow.add_disks(collect)
     collect.add_argument("--json", action="store_true", help="print one JSON object: the rows of each table")
     collect.set_defaults(run=run_collect)
+    log_follow.configure(
+        actions.add_parser(
+            "follow",
+            help="write the log of a network of brokers as they run",
+            description=log_follow.DESCRIPTION,
+            epilog=log_follow.EPILOG,
+            formatter_class=formatter,
+        )
+    )
 
 
 def _configure_generate(parser: argparse.ArgumentParser) -> None:
@@ -211,17 +214,14 @@ def run_generate(args: argparse.Namespace) -> int:
 def run_collect(args: argparse.Namespace) -> int:
     from agvent.net.collect import collect  # noqa: PLC0415 - pyarrow is imported by those who use it
 
-    disks = args.data or sorted(path.parent for path in args.network.glob("*/data/identity.json"))
-    if not disks:
-        raise EnvironmentFault(f"{args.network}: no broker's disk there", hint="--data names them")
-    rows = collect(disks, args.out)
-    counts = {name: len(getattr(rows, name)) for name in rows.__struct_fields__}
+    disks = log_follow.disks_of(args)
+    counts = collect(disks, args.out)
     if args.json:
         _print_json(counts)
     else:
         print(
-            f"{args.out}: {counts['events']:,} events, {counts['deliveries']:,} deliveries, {counts['gaps']:,} gaps of "
-            f"{len(disks)} brokers"
+            f"{args.out}: {counts.get('events', 0):,} events, {counts.get('deliveries', 0):,} deliveries, "
+            f"{counts.get('gaps', 0):,} gaps of {len(disks)} brokers"
         )
     return 0
 

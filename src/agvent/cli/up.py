@@ -19,6 +19,7 @@ from agvent.sim.topology import TOPOLOGIES
 
 if TYPE_CHECKING:
     from agvent.net.fleet import Fleet
+    from agvent.net.follow_process import FollowProcess
 
 SUMMARY = "start a network of brokers on this machine"
 
@@ -35,6 +36,7 @@ examples:
   agvent up
   agvent up ring --brokers 5
   agvent up abdes --data /tmp/seeds
+  agvent up --log, then agvent spark audit agvent-network/log
 
 then, in another terminal:
   agvent tail "price > 100"
@@ -59,27 +61,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-history", action="store_true", help="keep journals from the beginning, for agvent log collect"
     )
+    parser.add_argument(
+        "--log", action="store_true", help="write the network's event log as it runs, in FOLDER/log: agvent log follow"
+    )
     parser.add_argument("--json", action="store_true", help="print one line of JSON when they are up, and no table")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     from agvent.net.fleet import Fleet
+    from agvent.net.follow_process import FollowProcess
 
     edges = TOPOLOGIES[args.topology](args.brokers, Random(0))
     names = list(dict.fromkeys(name for edge in edges for name in edge)) or ["B1"]
     _compile_once()
     args.data.mkdir(parents=True, exist_ok=True)
-    fleet = Fleet(args.data, edges, names, first_port=args.first_port, keep_history=args.keep_history)
+    keep_history = args.keep_history or args.log
+    fleet = Fleet(args.data, edges, names, first_port=args.first_port, keep_history=keep_history)
+    follow = FollowProcess(args.data, trim=not args.keep_history) if args.log else None
     fleet.start_all()
     try:
         fleet.wait_until_up()
+        if follow is not None:
+            follow.start()
         addresses = {name: str(member.address) for name, member in fleet.members.items()}
         if args.json:
             print(msgspec.json.encode({"brokers": addresses}).decode(), flush=True)
-        run_async(_watch(fleet, quiet=args.json))
+        run_async(_watch(fleet, follow, quiet=args.json))
     finally:
         fleet.stop()
+        if follow is not None:
+            follow.stop()
     return 0
 
 
@@ -90,14 +102,14 @@ def _compile_once() -> None:
     Subscriptions().match({})
 
 
-async def _watch(fleet: Fleet, *, quiet: bool) -> None:
+async def _watch(fleet: Fleet, follow: FollowProcess | None, *, quiet: bool) -> None:
     """Shows the brokers and starts those again that ended, until a signal."""
     stopping = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     console = Console()
     addresses = {name: member.address for name, member in fleet.members.items()}
-    restarts = asyncio.create_task(_restart(fleet))
+    restarts = asyncio.create_task(_restart(fleet, follow))
     if not quiet and not console.is_terminal:
         print("up: " + ", ".join(f"{name} {address}" for name, address in addresses.items()), flush=True)
     with Live(console=console, auto_refresh=False, transient=True) as live:
@@ -108,10 +120,12 @@ async def _watch(fleet: Fleet, *, quiet: bool) -> None:
     restarts.cancel()
 
 
-async def _restart(fleet: Fleet) -> None:
+async def _restart(fleet: Fleet, follow: FollowProcess | None) -> None:
     while True:
         ended = [name for name, member in fleet.members.items() if not member.is_running]
         await asyncio.sleep(RESTART_SECONDS)
         for name in ended:
             if not fleet.members[name].is_running:
                 fleet.start(name)
+        if follow is not None and not follow.is_running:
+            follow.start()

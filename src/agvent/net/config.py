@@ -162,7 +162,7 @@ class Identity(msgspec.Struct, frozen=True):
 def identity(data: Path, name: str, *, is_new: bool) -> Identity:
     """The identity that the disk has; a new one if its journal is new, whatever stood there before."""
     path = data / IDENTITY
-    known = _read(path)
+    known = known_identity(data)
     if known is not None and known.broker != name:
         raise CallerError(
             f"{data} is the disk of broker {known.broker!r}, not of {name!r}", hint="give each broker its own `data`"
@@ -178,13 +178,15 @@ def identity(data: Path, name: str, *, is_new: bool) -> Identity:
 
 def identity_of(data: Path) -> Identity:
     """The identity that the disk has."""
-    known = _read(data / IDENTITY)
+    known = known_identity(data)
     if known is None:
         raise EnvironmentFault(f"{data / IDENTITY} is missing: nobody knows whose journal this is")
     return known
 
 
-def _read(path: Path) -> Identity | None:
+def known_identity(data: Path) -> Identity | None:
+    """The identity that the disk has; None if no broker was started with it."""
+    path = data / IDENTITY
     try:
         return msgspec.json.decode(path.read_bytes(), type=Identity)
     except FileNotFoundError:

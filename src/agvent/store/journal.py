@@ -18,7 +18,7 @@ from agvent import limits
 from agvent.errors import JournalError, JournalFull
 from agvent.store.durable import sync_folder
 from agvent.store.journal_file import HEADER, SEGMENT_MAGIC, SNAPSHOT_MAGIC, header, sealed
-from agvent.store.journal_recovery import Recovery, recover, retire, segment_paths, snapshot_paths
+from agvent.store.journal_recovery import Recovery, put_aside, recover, retire, segment_paths, snapshot_paths
 
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -46,6 +46,8 @@ class Journal:
 
     def _open(self) -> None:
         self.recovery: Recovery = recover(self.folder, archive=self.archive)
+        if self.archive is not None and self.recovery.next == 1:
+            put_aside(self.archive)
         self.sequence = self.recovery.next - 1
         self.snapshot_bytes = sum(path.stat().st_size for path in snapshot_paths(self.folder))
         self.segment_bytes = sum(path.stat().st_size for path in segment_paths(self.folder))

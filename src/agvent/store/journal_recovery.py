@@ -133,19 +133,10 @@ def retire(folder: Path, sequence: int, archive: Path | None) -> None:
     sync_folder(folder)
 
 
-def history(folder: Path, archive: Path) -> Iterator[bytes]:
-    """The contents of every record since the first, as far as they are whole now; a broker may be writing on.
-
-    A JournalError if the beginning was not kept, or something in between is damaged."""
-    expected = 1
-    for path in sorted((*segment_paths(archive), *segment_paths(folder)), key=lambda path: path.name):
-        reading = read_segment(path)
-        if reading.first != expected:
-            raise JournalError(
-                f"{folder}: the records from sequence {expected} to {reading.first - 1} were not kept",
-                hint="keep_history = true in the broker's file keeps them from the beginning",
-            )
-        yield from filter(None, reading.contents())
-        if not reading.is_whole:
-            return
-        expected = reading.next
+def put_aside(archive: Path) -> None:
+    """Keeps what a journal that is gone had archived: its sequences would be taken for those of the new one."""
+    if segment_paths(archive):
+        before = sum(1 for _ in archive.parent.glob(f"{archive.name}.before-*"))
+        archive.rename(archive.with_name(f"{archive.name}.before-{before + 1}"))
+        archive.mkdir()
+        sync_folder(archive.parent)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -38,6 +38,10 @@ Rows = Any
 
 Part = tuple[str, TableForm, Any]
 """A folder, the form of what goes into it, and the rows."""
+
+Batch = tuple[str, int]
+"""A writer that may try a commit again after a crash, and the number of this one of its own. What a stream has it does
+not take again."""
 
 
 class LogWriter:
@@ -77,7 +81,14 @@ class LogWriter:
         form = form_of(table)
         if form.stream in ("events", "catalogue"):
             raise LogError(f"{table} is not appended to by itself", hint="use append_events or append_catalogue")
-        return self._commit(form.stream, [(table, form, shaped(table, rows))])
+        return self.append_tables(form.stream, {table: rows})
+
+    def append_tables(self, stream: str, tables: Mapping[str, Rows], *, batch: Batch | None = None) -> Head:
+        """Appends rows to tables of one stream, in one commit."""
+        assert all(form_of(name).stream == stream for name in tables)
+        return self._commit(
+            stream, [(name, form_of(name), shaped(name, rows)) for name, rows in tables.items()], batch=batch
+        )
 
     def append_catalogue(
         self,
@@ -87,8 +98,11 @@ class LogWriter:
         subscriptions: Rows = (),
         changes: Rows = (),
         epochs: Rows = (),
+        batch: Batch | None = None,
     ) -> Head:
         """Appends to the catalogue in one commit, which is a new catalogue version."""
+        if self._has("catalogue", batch):
+            return self.heads["catalogue"]
         advertised = list(advertisements)
         new = {(a.type.name, a.type.schema): a.type for a in advertised}
         fresh = [type_ for key, type_ in new.items() if key not in self._types]
@@ -103,19 +117,21 @@ class LogWriter:
         tables = {name: shaped(name, given) for name, given in rows.items()}
         for name, column in (("changes", "position"), ("epochs", "epoch")):
             check_continues(tables[name], TABLES[name], column, self._last(name, column))
-        head = self._commit("catalogue", [(name, TABLES[name], table) for name, table in tables.items()])
+        head = self._commit("catalogue", [(name, TABLES[name], table) for name, table in tables.items()], batch=batch)
         self._types |= new
         self._current |= {type_.name: type_ for type_ in new.values()}
         return head
 
-    def append_events(self, records: Iterable[LoggedEvent]) -> Head:
+    def append_events(self, records: Iterable[LoggedEvent], *, batch: Batch | None = None) -> Head:
         """Appends events of any types in one commit."""
+        if self._has("events", batch):
+            return self.heads["events"]
         groups: dict[tuple[str | None, str], list[LoggedEvent]] = {}
         for record in records:
             type_ = self._type(record.event.type, record.schema)
             groups.setdefault((record.event.type, type_.schema), []).append(record)
         tables = [(name, schema, table_of(group, self._type(name, schema))) for (name, schema), group in groups.items()]
-        return self._append_events(tables)
+        return self._append_events(tables, batch)
 
     def append_event_tables(self, tables: Sequence[tuple[str | None, Any]]) -> Head:
         """Appends events as Arrow tables, one or more for a type as it is advertised now, in one commit.
@@ -127,9 +143,9 @@ class LogWriter:
         for name, table in tables:
             type_ = self._type(name, None)
             given.append((name, type_.schema, _completed(table, type_)))
-        return self._append_events(given)
+        return self._append_events(given, None)
 
-    def _append_events(self, tables: list[tuple[str | None, str, Any]]) -> Head:
+    def _append_events(self, tables: list[tuple[str | None, str, Any]], batch: Batch | None) -> Head:
         head = self.heads["events"]
         kept = [part for part in tables if part[2].num_rows]
         for _, _, table in kept:
@@ -140,7 +156,7 @@ class LogWriter:
             whole = event_schema(self._type(name, schema))
             full = shaped("events", table.append_column("position", position), whole)
             parts.append((event_folder(name, schema), TABLES["events"], full))
-        return self._commit("events", parts, ends=ends, catalogue=self.heads["catalogue"].number)
+        return self._commit("events", parts, batch=batch, ends=ends, catalogue=self.heads["catalogue"].number)
 
     def _check_events(self, table: Any) -> None:
         unknown = set(pc.unique(table["quality"]).to_pylist()) - set(QUALITIES)
@@ -192,22 +208,21 @@ class LogWriter:
         ]
         return self._publish("snapshots", files)
 
-    def adopt(self, stream: str, files: Sequence[Staged], *, batch: tuple[str, int] | None = None) -> Head:
+    def adopt(self, stream: str, files: Sequence[Staged], *, batch: Batch | None = None) -> Head:
         """Names files that others staged in this log, as one commit.
 
         `batch` is who staged them and the number of this batch of theirs. One whose number is not greater than that of
         the last is not taken again: then the files are removed, and the head stays.
         """
         head = self.heads[stream]
-        if batch is not None and head.batches.get(batch[0], -1) >= batch[1]:
+        if self._has(stream, batch):
             for file in files:
                 file.hidden.unlink(missing_ok=True)
             return head
         named = [_numbered(file, at, head.number + 1) for at, file in enumerate(files)]
         for file in named:
             (self.path / file.segment.path).parent.mkdir(parents=True, exist_ok=True)
-        batches = head.batches if batch is None else head.batches | {batch[0]: batch[1]}
-        return self._publish(stream, named, batches=batches)
+        return self._publish(stream, named, batch=batch)
 
     def drop(self, stream: str, gone: Sequence[Segment]) -> Head:
         """Takes segments out of a stream: first out of its head, then off the disk."""
@@ -227,7 +242,12 @@ class LogWriter:
             (self.path / path).unlink(missing_ok=True)
         return self.heads[stream]
 
-    def _commit(self, stream: str, parts: list[Part], **changed: Any) -> Head:
+    def _has(self, stream: str, batch: Batch | None) -> bool:
+        return batch is not None and self.heads[stream].batches.get(batch[0], -1) >= batch[1]
+
+    def _commit(self, stream: str, parts: list[Part], *, batch: Batch | None, **changed: Any) -> Head:
+        if self._has(stream, batch):
+            return self.heads[stream]
         number = self.heads[stream].number + 1
         staged: list[Staged] = []
         for folder, form, table in parts:
@@ -235,12 +255,14 @@ class LogWriter:
                 path = f"{folder}/{number:012d}-{len(staged):04d}.parquet"
                 rows = table.slice(start, limits.SEGMENT_ROWS_MAX)
                 staged.append(stage_table(self.path, path, rows, form=form, since=number))
-        return self._publish(stream, staged, **changed)
+        return self._publish(stream, staged, batch=batch, **changed)
 
-    def _publish(self, stream: str, staged: list[Staged], **changed: Any) -> Head:
+    def _publish(self, stream: str, staged: list[Staged], *, batch: Batch | None = None, **changed: Any) -> Head:
         publish(self.path, staged)
-        segments = [*self.heads[stream].segments, *(one.segment for one in staged)]
-        return self._replace(stream, segments=segments, **changed)
+        head = self.heads[stream]
+        batches = head.batches if batch is None else head.batches | {batch[0]: batch[1]}
+        segments = [*head.segments, *(one.segment for one in staged)]
+        return self._replace(stream, segments=segments, batches=batches, **changed)
 
     def _replace(self, stream: str, **changed: Any) -> Head:
         assert stream in self.streams, f"opened without {stream}"

@@ -199,10 +199,9 @@ FORMS: Final = (
             "from_broker": TEXT,
             "to_broker": TEXT,
             "sent_at": TIME,
-            "queue": INT,
             "bytes": LONG,
         },
-        optional={"received_at": TIME},
+        optional={"received_at": TIME, "queue": INT},
     ),
     _form(
         "behaviours",

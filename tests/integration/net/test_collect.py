@@ -85,5 +85,7 @@ def test_history_is_kept_if_it_is_asked_for(tmp_path: Path, keep: bool, monkeypa
             collect([tmp_path / "data"], tmp_path / "log")
         return
     rows = collect([tmp_path / "data"], tmp_path / "log")
-    assert [one.event.id for one in rows.events] == [("ada", n) for n in range(1, 601)]
-    assert sorted(row["sequence"] for row in rows.deliveries) == list(range(1, 601))
+    assert (rows["events"], rows["deliveries"]) == (600, 600)
+    log = LogReader(tmp_path / "log")
+    assert [one.event.id for one in log.events()] == [("ada", n) for n in range(1, 601)]
+    assert log.table("deliveries")["sequence"].to_pylist() == list(range(1, 601))

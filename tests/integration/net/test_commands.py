@@ -47,7 +47,7 @@ class Shell:
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     shell = Shell(tmp_path_factory.mktemp("network"))
-    up = shell.start("up", "ring", "--brokers", "3", "--first-port", "0", "--json")
+    up = shell.start("up", "ring", "--brokers", "3", "--first-port", "0", "--log", "--json")
     assert up.stdout is not None
     assert sorted(msgspec.json.decode(up.stdout.readline())["brokers"]) == ["B1", "B2", "B3"]
     shell.until_linked()
@@ -161,3 +161,13 @@ def shell_status(shell: Shell) -> list[dict[str, Any]]:
 def test_mistakes_are_explained(shell: Shell, words: list[str], code: int, said: str) -> None:
     """One line that says what is wrong, and an exit code."""
     assert shell.run(*words, code=code).startswith(said)
+
+
+def test_what_happens_is_in_the_log_while_it_happens(shell: Shell) -> None:
+    """`agvent up --log` has the network's events in a log that commands read while brokers run."""
+    shell.run("publish", '{"n": 1}', "--as", "scribbler")
+    while True:
+        [found] = shell.json("log", "show", "agvent-network/log")
+        if any(contents["rows"] for contents in found["events"]):
+            break
+    assert set(found["offset"]["ev"]) <= {"B1", "B2", "B3"}

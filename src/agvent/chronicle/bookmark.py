@@ -1,0 +1,85 @@
+"""How far an event log has brokers' journals, written down in the log's folder: `followed/`.
+
+A batch is written in three steps: the plan says up to which record of each journal it goes, then each stream of the log
+takes its rows under the batch's number, then the bookmark says that it is done. After a crash between them the plan is
+carried out again from the bookmark before it: the same records give the same rows, and a stream that has them does not
+take them again.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Final, TypeVar
+
+import msgspec
+
+from agvent.chronicle.chronicle import Carried
+from agvent.chronicle.frontier import Frontier
+from agvent.chronicle.incarnations import Incarnations
+from agvent.chronicle.ways import Ways
+from agvent.errors import LogFileError
+from agvent.store.durable import sync_folder
+from agvent.wire.codec import extended, extension
+
+FOLDER: Final = "followed"
+BOOKMARK: Final = "bookmark"
+PLAN: Final = "plan"
+
+JournalKey = tuple[str, int]
+"""A broker and its incarnation, as its disk says."""
+
+
+class Place(msgspec.Struct):
+    """Where one journal was left: the last record, when that was written, and what later rows need of it."""
+
+    broker: str
+    incarnation: int
+    sequence: int
+    at: int
+    carried: Carried
+
+
+class Bookmark(msgspec.Struct):
+    """Everything up to a batch."""
+
+    batch: int
+    incarnations: Incarnations
+    frontier: Frontier
+    ways: Ways
+    places: list[Place]
+
+
+class Plan(msgspec.Struct):
+    """A batch that is to be written: the last record of each journal, and what incarnations are called in it."""
+
+    batch: int
+    incarnations: Incarnations
+    upto: dict[JournalKey, int]
+
+
+Kind = TypeVar("Kind", Bookmark, Plan)
+
+
+def read(log: Path, name: str, kind: type[Kind]) -> Kind | None:
+    """What was written down, None if nothing was."""
+    path = log / FOLDER / name
+    try:
+        return msgspec.msgpack.decode(path.read_bytes(), type=kind, ext_hook=extension)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, RecursionError) as error:
+        raise LogFileError(f"{path}: {error}", hint="agvent log collect makes a new log") from None
+
+
+def write(log: Path, name: str, value: Bookmark | Plan) -> None:
+    """Writes it down in place of the last one; a crash leaves one of the two."""
+    path = log / FOLDER / name
+    path.parent.mkdir(exist_ok=True)
+    partial = path.with_suffix(".partial")
+    with partial.open("wb") as out:
+        out.write(msgspec.msgpack.encode(value, enc_hook=extended))
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(partial, path)
+    sync_folder(path.parent)

@@ -1,0 +1,95 @@
+"""The ways of events, hop by hop, from what several brokers' journals say together.
+
+The receiver's journal has whom a copy came from and when it was on disk there; the sender's, since when it could be
+sent. A hop whose sender's journal was not read so far waits for it.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import Final
+
+import msgspec
+
+from agvent.broker.records import Accepted, Arrived, Kept, Record
+from agvent.chronicle.chronicle import DURABLE, logged_name, moment
+from agvent.chronicle.rows import Row
+from agvent.wire.messages import Publication, Trace
+
+EVENTS_KEPT_MAX: Final = 16_384
+HOPS_WAITING_MAX: Final = 16_384
+"""Events whose times are kept, and hops that wait for one: what a busy network has on its way within seconds. A copy
+that waits for longer than that has no row for the hop it then goes."""
+
+
+class Hop(msgspec.Struct, frozen=True):
+    """A copy for some homes that came over a link."""
+
+    event: tuple[str, int]
+    bytes: int
+    number: int
+    sender: str
+    receiver: str
+    homes: tuple[str, ...]
+    at: int
+
+
+class Ways(msgspec.Struct):
+    """`on_disk`: for each of the last events, since when each broker had it on disk; oldest event first."""
+
+    on_disk: dict[tuple[str, int], dict[str, int]] = {}
+    hops: list[Hop] = []
+
+    def take(self, broker: str, name: str, record: Record, at: int) -> None:
+        """A record of a broker, whom the log calls `name`, that came to be on its disk at a time."""
+        if isinstance(record, Accepted):
+            if any(target.home != broker for target in record.targets):
+                self._had(record.publication, broker, at)
+        elif isinstance(record, Kept):
+            copies = record.copies
+            homes = tuple(logged_name(one.home, one.incarnation) for one in copies.targets if one.home != broker)
+            if homes:
+                self._had(copies.publication, broker, at)
+                self._came(copies.publication, copies.trace, broker, homes, at)
+        elif isinstance(record, Arrived):
+            self._came(record.publication, record.trace, broker, (name,), at)
+
+    def _had(self, publication: Publication, broker: str, at: int) -> None:
+        self.on_disk.setdefault((publication.publisher, publication.sequence), {}).setdefault(broker, at)
+
+    def _came(self, publication: Publication, trace: Trace, broker: str, homes: tuple[str, ...], at: int) -> None:
+        if trace:
+            event = (publication.publisher, publication.sequence)
+            sender = trace[-1][0]
+            self.hops.append(Hop(event, len(publication.event), len(trace), sender, broker, homes, at))
+
+    def drain(self) -> list[Row]:
+        """The hops of which both ends are known."""
+        rows: list[Row] = []
+        waiting: list[Hop] = []
+        for hop in self.hops:
+            sent = self.on_disk.get(hop.event, {}).get(hop.sender)
+            if sent is None:
+                waiting.append(hop)
+            else:
+                rows += (_row(hop, home, sent) for home in hop.homes)
+        self.hops = waiting[-HOPS_WAITING_MAX:]
+        for event in list(islice(self.on_disk, max(0, len(self.on_disk) - EVENTS_KEPT_MAX))):
+            del self.on_disk[event]
+        return rows
+
+
+def _row(hop: Hop, home: str, sent: int) -> Row:
+    return {
+        "publisher": hop.event[0],
+        "sequence": hop.event[1],
+        "quality": DURABLE,
+        "destination": home,
+        "hop": hop.number,
+        "from_broker": hop.sender,
+        "to_broker": hop.receiver,
+        "sent_at": moment(sent),
+        "received_at": moment(hop.at),
+        "queue": None,
+        "bytes": hop.bytes,
+    }

@@ -1,0 +1,45 @@
+"""`agvent log follow` as a process beside a fleet: started, started again, stopped after the brokers."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+LOG: Final = "log"
+"""The log's folder in that of a network."""
+
+EVERY_SECONDS: Final = 2.0
+STOP_SECONDS_MAX: Final = 60.0
+
+
+class FollowProcess:
+    """Writes the log of the network of a folder. With `trim` it deletes journals that the log has."""
+
+    def __init__(self, network: Path, *, trim: bool) -> None:
+        self.network, self.trim = network, trim
+        self._process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def is_running(self) -> bool:
+        return self._process is not None and self._process.poll() is None
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "agvent.cli.main", "log", "follow", str(self.network / LOG)]
+        command += ["--network", str(self.network), "--every", str(EVERY_SECONDS), *(["--trim"] if self.trim else [])]
+        with (self.network / "follow.log").open("ab") as output:
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+            )
+
+    def stop(self) -> None:
+        """Lets it take what is left; a kill loses nothing either, and the next start takes it."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
