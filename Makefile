@@ -8,16 +8,19 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format fuzz sim bench-match bench-spark bench-broker bench-agvents clean clean-kernels
+.PHONY: help demo kernels test lint format fuzz sim bench-match bench-spark bench-broker bench-agvents clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-demo: .venv/runtime.stamp  ## match a workload and explain it; then a day of events on Spark, audited, with a report
-	$(BIN)/python examples/demo.py
-	$(BIN)/python examples/day.py
+demo: kernels  ## twelve brokers, a cut link, a killed broker, and whether everything arrived
+	$(BIN)/agvent demo
 
-test: lint  ## lint, types and every test
+kernels: .venv/runtime.stamp  ## compile the matcher: a minute, once
+	@$(BIN)/python -m agvent.matching.prepare
+
+test: .venv/dev.stamp  ## lint, types and every test
+	@$(MAKE) --no-print-directory --jobs 2 lint kernels
 	$(BIN)/pytest -n 2 --dist loadgroup --durations 12
 
 lint: .venv/dev.stamp  ## ruff and mypy

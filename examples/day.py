@@ -1,6 +1,6 @@
 """A day of events as a log, on Spark: matched, audited and reported, with the commands that do it.
 
-    make demo
+    python examples/day.py
 
 Each step is a command line that works as it stands; here they run one after the other in this process, so that Java
 starts once.

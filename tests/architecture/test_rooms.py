@@ -32,7 +32,8 @@ BELOW: dict[str, set[str]] = {
     "gateways": {"net"},
     "spark": {"matching", "store"},
     "web": {"net"},
-    "cli": {"front door", "gateways", "sim", "spark", "web"},
+    "demo": {"net", "sim", "spark"},
+    "cli": {"demo", "front door", "gateways", "web"},
     "front door": {"matching", "store", "agents", "net"},
 }
 """What each room may import, and with it what that one may. Rooms that are not built yet have their place already."""

@@ -94,12 +94,12 @@ def test_an_example_prints_what_it_should(script: str) -> None:
 
 def test_every_example_is_tested() -> None:
     """No script of examples/ is left out here."""
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PRINTED, "day.py", "demo.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PRINTED, "day.py", "many_subscriptions.py"}
 
 
-def test_the_demonstration_explains_three_matches() -> None:
-    """`make demo`, on a smaller workload: a table of figures, and three matches with their reasons."""
-    printed = run("demo.py", "--subscriptions", "2000", "--events", "3000")
+def test_three_matches_are_explained() -> None:
+    """`many_subscriptions.py` on a smaller workload: a table of figures, and three matches with their reasons."""
+    printed = run("many_subscriptions.py", "--subscriptions", "2000", "--events", "3000")
     assert "events per second" in printed
     assert printed.count("Why event ") == 3
     assert printed.count("\nmatches\n") == 3
@@ -107,7 +107,7 @@ def test_the_demonstration_explains_three_matches() -> None:
 
 @pytest.mark.xdist_group("spark")
 def test_the_day_is_matched_audited_and_reported(tmp_path: Path) -> None:
-    """`make demo`, on a smaller day: each command, a verdict and the path of a page."""
+    """`day.py` on a smaller day: each command, a verdict and the path of a page."""
     printed = run("day.py", "--events", "2000", "--subscriptions", "50", "--folder", str(tmp_path / "out"))
     commands = [line.split()[2] for line in printed.splitlines() if line.startswith("$ agvent")]
     assert commands == ["log", "spark", "spark", "spark"]

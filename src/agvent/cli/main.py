@@ -14,6 +14,7 @@ from typing import NoReturn
 from agvent.cli import (
     advertise,
     broker,
+    demo,
     explain,
     filter,
     journal,
@@ -35,6 +36,7 @@ from agvent.cli import (
 from agvent.errors import AgventError, CallerError, EnvironmentFault
 
 COMMANDS = {
+    "demo": demo,
     "match": match,
     "explain": explain,
     "filter": filter,
@@ -87,8 +89,8 @@ exit codes:
     1  explain: the filter does not match; filter check: a subscription is wrong;
        filter covers: not proven; log verify: the log is broken;
        spark doctor: something is missing; spark discover: nothing found;
-       spark audit: the promise was broken; sim: a violation; status: a broker is
-       silent; publish: something was refused; journal: damaged
+       spark audit: the promise was broken; sim: a violation; demo: not everything
+       arrived once; status: a broker is silent; publish: something was refused; journal: damaged
     2  a mistake in the arguments, a filter, a subscription or an event
     3  the machine: a file that cannot be opened, read or written; Spark; no broker
   130  interrupted (Ctrl-C)

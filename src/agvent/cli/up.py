@@ -69,12 +69,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from agvent.matching.prepare import prepare_kernels
     from agvent.net.fleet import Fleet
     from agvent.net.follow_process import FollowProcess
 
     edges = TOPOLOGIES[args.topology](args.brokers, Random(0))
     names = list(dict.fromkeys(name for edge in edges for name in edge)) or ["B1"]
-    _compile_once()
+    prepare_kernels()
     args.data.mkdir(parents=True, exist_ok=True)
     keep_history = args.keep_history or args.log
     fleet = Fleet(args.data, edges, names, first_port=args.first_port, keep_history=keep_history)
@@ -93,13 +94,6 @@ def run(args: argparse.Namespace) -> int:
         if follow is not None:
             follow.stop()
     return 0
-
-
-def _compile_once() -> None:
-    """Compiles the kernel before several processes would at once."""
-    from agvent.matching.subscriptions import Subscriptions
-
-    Subscriptions().match({})
 
 
 async def _watch(fleet: Fleet, follow: FollowProcess | None, *, quiet: bool) -> None:

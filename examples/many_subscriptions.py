@@ -1,6 +1,6 @@
-"""The demonstration: 100,000 subscriptions, 100,000 events, what matched, how fast, and why.
+"""100,000 subscriptions, 100,000 events: what matched, how fast, and why.
 
-    make demo
+    python examples/many_subscriptions.py
 
 The workload is A1 of the benchmarks, stock ticks against a symbol and a price range, made from a seed.
 """
@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import agvent
+from agvent.matching.prepare import prepare_kernels
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from workloads import workload
@@ -35,14 +36,6 @@ def step(console: Console, text: str) -> Iterator[None]:
         console.print(text)
     with console.status(text):
         yield
-
-
-def warm_up() -> None:
-    """Compiles what the run needs; the result is cached beside the source, so only a first run waits."""
-    small = agvent.Subscriptions()
-    small.add("warm", "symbol = 'S1' AND price BETWEEN 1 AND 2 AND volume > 3")
-    small.compact()
-    small.match_json(b'{"symbol": "S1", "price": 1.5, "volume": 4}\n')
 
 
 def matched(subscriptions: agvent.Subscriptions, lines: list[bytes]) -> Iterator[tuple[int, agvent.Matches]]:
@@ -73,8 +66,8 @@ def main() -> None:
     given = ask.parse_args()
     console = Console(highlight=False)
 
-    with step(console, "compiling the kernels (half a minute in the first run, later ones find them on disk)"):
-        warm_up()
+    with step(console, "compiling the kernels (a minute in the first run, later ones find them on disk)"):
+        prepare_kernels()
     with step(console, "making the workload"):
         ticks = workload("A1", SEED)
         wanted = [agvent.Subscription(id=id, filter=text) for id, text, _ in ticks.subscriptions(given.subscriptions)]

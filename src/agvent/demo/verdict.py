@@ -1,0 +1,114 @@
+"""What was due against what came, as each witness saw it; and the report that the demonstration ends with.
+
+A delivery is named by its publisher, its sequence and its subscription.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from agvent.demo.way import Way
+from agvent.store.log import LogReader
+
+
+class Due(NamedTuple):
+    """An event for a subscription."""
+
+    publisher: str
+    sequence: int
+    subscription: str
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """What one witness counted. Each delivery after the first of its name is duplicated."""
+
+    expected: int
+    delivered: int
+    lost: int
+    duplicated: int
+    unexpected: int
+
+    @property
+    def is_clean(self) -> bool:
+        return not (self.lost or self.duplicated or self.unexpected)
+
+
+def tally(expected: Iterable[Due], came: Iterable[Due]) -> Tally:
+    """Compares what came with what should have.
+
+    >>> due = [Due("house", number, "shop/wish") for number in (1, 2, 3)]
+    >>> tally(due, [due[0], due[0], due[1], Due("house", 4, "shop/wish")])
+    Tally(expected=3, delivered=4, lost=1, duplicated=1, unexpected=1)
+    """
+    wanted, found = set(expected), Counter(came)
+    return Tally(
+        expected=len(wanted),
+        delivered=found.total(),
+        lost=len(wanted - found.keys()),
+        duplicated=found.total() - len(found),
+        unexpected=len(found.keys() - wanted),
+    )
+
+
+def logged(log: str | os.PathLike[str]) -> list[Due]:
+    """The deliveries of an event log."""
+    rows = LogReader(log).table("deliveries").select(["publisher", "sequence", "subscription"]).to_pylist()
+    return [Due(**row) for row in rows]
+
+
+def write_due(path: Path, expected: Iterable[Due]) -> None:
+    """Keeps the oracle's answer beside the log, one JSON object a line."""
+    path.write_bytes(b"".join(msgspec.json.encode(one._asdict()) + b"\n" for one in expected))
+
+
+def read_due(path: Path) -> list[Due]:
+    return [Due(**msgspec.json.decode(line)) for line in path.read_bytes().splitlines()]
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """What was broken, and when; `healed_s` is when it was whole again."""
+
+    fault: str
+    where: str
+    at_s: float
+    healed_s: float
+
+
+class Report(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the demonstration found. `witnesses` are the shops, the log and Spark's audit, which
+    `without_spark` says why it is missing. `folder` is what was kept."""
+
+    published: int
+    faults: list[Fault]
+    witnesses: Mapping[str, Tally]
+    ways: Mapping[str, Way]
+    without_spark: str | None
+    folder: str | None
+    seconds: float
+
+    @property
+    def is_clean(self) -> bool:
+        return all(one.is_clean for one in self.witnesses.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts of the shops; of each kind of defect the most that any witness saw."""
+        witnesses = self.witnesses.values()
+        return {
+            "published": self.published,
+            "expected": self.witnesses["shops"].expected,
+            "delivered": self.witnesses["shops"].delivered,
+            **{name: max(getattr(one, name) for one in witnesses) for name in ("lost", "duplicated", "unexpected")},
+            "verdict": "clean" if self.is_clean else "not clean",
+            "faults": msgspec.to_builtins(self.faults),
+            "seconds": self.seconds,
+            "without_spark": self.without_spark,
+            "folder": self.folder,
+            "witnesses": msgspec.to_builtins(self.witnesses),
+            "ways": msgspec.to_builtins(self.ways),
+        }

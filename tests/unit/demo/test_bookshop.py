@@ -1,0 +1,23 @@
+"""The bookshop of the demonstration."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from agvent.agents.publishing import published
+from agvent.demo.bookshop import HOUSES, SHOPS, Shop
+from agvent.filters.evaluate import evaluate
+from agvent.filters.subscription import Subscription
+
+
+@pytest.mark.parametrize("shop", SHOPS, ids=lambda shop: shop.name)
+def test_a_wish_says_the_same_in_both_forms(shop: Shop) -> None:
+    """The filter and the Python function of a shop agree on every publication, and choose some of them."""
+    random = Random(1)
+    made = [house.make(random) for house in HOUSES for _ in range(300)]
+    condition = Subscription(id="wish", filter=shop.filter, type=shop.type.__name__).condition()
+    by_filter = [evaluate(condition, published(one, "house")) is True for one in made]
+    assert by_filter == [shop.is_due(one) for one in made]
+    assert 0 < sum(by_filter) < len(made)
