@@ -21,6 +21,8 @@ from agvent.wire.codec import decode_value, encode_value
 
 PURPOSE = b"agvent seal grant"
 NUMBER_BYTES = 8
+FIRST_BYTES = 6
+"""Of a random first number: of 2^16 processes of a publisher that kept nothing, two have the same by 1 in 2^17."""
 NO_NONCE = bytes(NONCE_BYTES)
 """The nonce of a wrapped key: its key pair is made for this one grant."""
 
@@ -54,15 +56,40 @@ def decode_grant(content: bytes) -> SealGrant:
         raise SecretError(f"not a seal grant: {error}"[:200]) from None
 
 
-class Sealer:
-    """A publisher's side, for one type of its agvents. `number` is that of the seal key in use."""
+class SealState(msgspec.Struct, frozen=True):
+    """What a publisher keeps of a type's seal: the seal key in use and its number, who is admitted by which key."""
 
-    def __init__(self, publisher: str, type: str, key: Ed25519PrivateKey, random: Callable[[int], bytes]) -> None:
+    number: int
+    key: bytes
+    admitted: dict[str, bytes]
+
+
+class Sealer:
+    """A publisher's side, for one type of its agvents. `number` is that of the seal key in use.
+
+    Numbers begin at a random one: a publisher that kept nothing of its last seal keys does not give their numbers
+    again."""
+
+    def __init__(
+        self,
+        publisher: str,
+        type: str,
+        key: Ed25519PrivateKey,
+        random: Callable[[int], bytes],
+        before: SealState | None = None,
+    ) -> None:
         self.publisher, self.type = publisher, type
         self._key, self._random = key, random
         self.admitted: dict[str, bytes] = {}
-        self.number = 0
-        self.rotate()
+        if before is not None:
+            self.number, self._seal_key, self.admitted = before.number, before.key, dict(before.admitted)
+        else:
+            self.number = int.from_bytes(random(FIRST_BYTES), "big")
+            self.rotate()
+
+    def state(self) -> SealState:
+        """What another process of this publisher's needs to go on."""
+        return SealState(self.number, self._seal_key, dict(self.admitted))
 
     def admit(self, subscriber: str, public: bytes) -> SealGrant:
         """Lets a subscriber read what is sealed from the seal key in use on."""

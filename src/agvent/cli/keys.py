@@ -30,6 +30,7 @@ examples:
   agvent keys client keys ada --grant "publish topic:Sports/#" --grant "subscribe *"
   agvent keys token keys ada --grant "subscribe topic:Sports/#" --days 30 > ada.token
   agvent keys hosts keys
+  agvent keys own partner.keys
 
 exit codes: 0 done, 2 a mistake in the arguments, 3 a file cannot be written
 """
@@ -42,6 +43,7 @@ MAKES = {
     "hosts": "make the key of the network's sandbox hosts, or add a newer one",
 }
 OF_THE_NETWORK = ("authority", "hosts")
+OWN = "print the public halves of a client's own keys, which are made if they are missing"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +58,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--grant", action="append", default=[], metavar="GRANT", help="what it may do; may repeat")
         one.add_argument("--json", action="store_true", help="print JSON")
         one.set_defaults(run=run, what=what)
+    own = makes.add_parser("own", help=OWN, description=OWN.capitalize() + ".")
+    own.add_argument("file", metavar="FILE", type=Path, help="the client's key file, as in connect(keys=…)")
+    own.add_argument("--json", action="store_true", help="print JSON")
+    own.set_defaults(run=show_own)
+
+
+def show_own(args: argparse.Namespace) -> int:
+    from agvent.net.keyring import Keyring
+
+    keyring = Keyring(args.file)
+    shown = {"signing": keyring.signing_key, "seal": keyring.seal_key}
+    print(msgspec.json.encode(shown).decode() if args.json else "\n".join(f"{a}: {b}" for a, b in shown.items()))
+    return 0
 
 
 def run(args: argparse.Namespace) -> int:

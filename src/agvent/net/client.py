@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
@@ -35,6 +36,8 @@ from agvent.wire.messages import AnyMessage, Attached, Deliver, ForHost, Gap, Ge
 
 if TYPE_CHECKING:
     from agvent.net.agvents import Agvents
+    from agvent.net.keyring import Keyring
+    from agvent.net.seals import Seals
 
 
 class Receipt(msgspec.Struct, frozen=True):
@@ -72,8 +75,10 @@ class Client:
         context: Mapping[str, Any] | None,
         failover_s: float,
         credentials: Credentials | None = None,
+        keys: Path | None = None,
     ) -> None:
         self.name = name
+        self._keys = keys
         self.context: Mapping[str, Any] | None = context
         self._is_guest = is_guest  # nobody of that name comes back: it leaves nothing behind
         self._session = Session(name, prompt=False, life=secrets.randbits(32))
@@ -129,11 +134,25 @@ class Client:
         await self._answer(self._session.unadvertise(type))
 
     @cached_property
+    def keyring(self) -> Keyring:
+        """This client's own keys."""
+        from agvent.net.keyring import Keyring  # noqa: PLC0415 - cryptography, for those who have keys
+
+        return Keyring(self._keys)
+
+    @cached_property
     def agvents(self) -> Agvents:
         """This client's own agvents."""
-        from agvent.net.agvents import Agvents  # noqa: PLC0415 - cryptography, for those who publish agvents
+        from agvent.net.agvents import Agvents  # noqa: PLC0415 - as above
 
-        return Agvents(self.name, self._host_key)
+        return Agvents(self.name, self.keyring, self.seals, self._host_key)
+
+    @cached_property
+    def seals(self) -> Seals:
+        """Whom this client admits to sealed fields, and what it may open."""
+        from agvent.net.seals import Seals  # noqa: PLC0415 - as above
+
+        return Seals(self, self.keyring)
 
     async def _host_key(self) -> bytes:
         answer = await self._ask_host(GetHostKey(0))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Mapping
+from pathlib import Path
 from secrets import token_hex
 from typing import Any
 
@@ -47,13 +48,16 @@ def connect(
     failover_s: float = FAILOVER_SECONDS,
     credentials: Credentials | None = None,
     principal: str = "",
+    keys: Path | None = None,
 ) -> Connecting:
     """A client of a broker network. `brokers` is an address or several with commas: `agvent://host:port`.
 
     With a `name` it is the same client as every process of that name before it: its subscriptions stand, and what they
     were sent since waits for it. Without one it is a guest, and leaves nothing behind. `context` is what it says about
     itself to publishers. A home that is away for `failover_s` is left for another broker of the list. `credentials` are
-    for brokers that ask who it is; a guest then says whose guest it is: the `principal` of its certificate or token."""
+    for brokers that ask who it is; a guest then says whose guest it is: the `principal` of its certificate or token.
+    `keys` is a file for the keys that it signs agvents with and that others seal for: made if it is missing; without
+    one, they are new ones each time."""
     if name:
         check_name(name)
     whose = f"{principal}." if principal else ""
@@ -66,5 +70,6 @@ def connect(
             "context": context,
             "failover_s": failover_s,
             "credentials": credentials,
+            "keys": keys,
         }
     )

@@ -138,6 +138,12 @@ class Subscribed:
         self._given = self._waiting.popleft()
         return self._given
 
+    def taken(self) -> list[Delivery | GapNotice]:
+        """All that has come and was not given yet, without waiting; whoever takes it acknowledges it."""
+        items = list(self._waiting)
+        self._waiting.clear()
+        return items
+
     def put(self, item: Delivery | GapNotice) -> None:
         """Queues what came: the broker's window bounds how much that is."""
         self._waiting.append(item)

@@ -31,6 +31,8 @@ def test_keys_open_a_broker(tmp_path: Path) -> None:
     assert "is no grant" in run(tmp_path, "keys", "token", "keys", "x", "--grant", "rule *", code=2)
     assert run(tmp_path, "keys", "hosts", "keys") == "hosts: keys/hosts.key\nkeys: 1\n"
     assert run(tmp_path, "keys", "hosts", "keys") == "hosts: keys/hosts.key\nkeys: 2\n"
+    shown = run(tmp_path, "keys", "own", "ann.keys")
+    assert [line.split(": ")[0] for line in shown.splitlines()] == ["signing", "seal"]
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "keys").glob("*.key")} == {0o600}
     [port] = free_ports(1)
     tls = 'authority = "keys/authority.pem"\ncertificate = "keys/B1.pem"\nkey = "keys/B1.key"\n'
