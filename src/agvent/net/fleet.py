@@ -62,6 +62,7 @@ class Fleet:
             name: Member(name, Address("127.0.0.1", port), folder / name)
             for name, port in zip(names, ports, strict=True)
         }
+        folder.mkdir(parents=True, exist_ok=True)
         if not (folder / HOST_KEY).exists():
             make_host_key(folder / HOST_KEY)
         for name, member in self.members.items():
