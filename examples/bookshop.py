@@ -2,34 +2,23 @@
 
 python examples/bookshop.py
 
-A publishing house announces books as agvents. Shops subscribe to what a book is (its attributes) and to what it
-answers (its behaviours). What the house keeps to itself is in no message that anybody on the way can read.
+A publishing house announces books as agvents, over a broker that runs here. Shops subscribe to what a book is (its
+attributes) and to what it answers (its behaviours). Books arrive at a shop and make an offer. What the house keeps to
+itself is in no message that anybody on the way can read.
 """
 
 from __future__ import annotations
 
-import os
+import asyncio
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
-
-from agvent import Agvent, Opaque, Subscriptions
+from agvent import Agvent, Opaque, connect
 from agvent.agents.agvent import Sealed
-from agvent.agents.asking import Came, asked
-from agvent.agents.code import Programs, sign
-from agvent.agents.hiding import Hider, HostKeys
-from agvent.agents.portable import program_of
-from agvent.agents.publishing import published
-from agvent.agents.sandbox import Arrival, Task
-from agvent.agents.sealing import Sealer, Unsealer
 from agvent.agents.table import table_of
-from agvent.agents.types import type_of
 from agvent.errors import SecretError
-from agvent.sandbox.host import SandboxHost
-from agvent.wire.codec import decode_event, encode_event
-from agvent.wire.messages import Call
+from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.local import local_broker
 
 # The publisher writes a class. ----------------------------------------------------------------------------------------
 
@@ -102,54 +91,67 @@ SUBSCRIPTIONS = {
 }
 
 
+BOOKS = [
+    book("Valentina Plekhanova", "Intelligent Agent Software Engineering", 320, 80.0, ["Alonso, E."]),
+    book("Valentina Plekhanova", "Machine Learning", 450, 380.0, ["Alonso, E."]),
+    book("Ozgur Koray Sahingoz", "Agents and Events", 240, 45.0, []),
+]
+
+
+async def next_of(subscription: Subscribed) -> Delivery:
+    """What comes next; a gap notice would say what does not come."""
+    item = await anext(subscription)
+    assert isinstance(item, Delivery)
+    return item
+
+
+async def trade(url: str) -> None:
+    async with (
+        connect(url, name="house") as house,
+        connect(url, name="istanbul", context={"city": "Istanbul", "usual_order": 200}) as istanbul,
+        connect(url, name="markets") as markets,
+        connect(url, name="investor") as investor,
+    ):
+        # The class is the type: its code travels with the advertisement, signed, and everybody sees figure 5.
+        await house.advertise(Book)
+        [found] = await istanbul.types("Book")
+        print(table_of(found.type), end="\n\n")
+
+        # Istanbul lets books arrive, and may read what is sealed; the two told each other their public keys.
+        wanted = {
+            shop: await shop.subscribe(SUBSCRIPTIONS[shop.name], type="Book", admit=shop is istanbul)
+            for shop in (istanbul, markets, investor)
+        }
+        answers = await house.subscribe(topic="agvent/answers")
+        await istanbul.seals.trust("house", house.keyring.signing_key)
+        await house.seals.admit(Book, "istanbul", istanbul.keyring.seal_key)
+
+        # Attributes are matched by the index; the rest is asked of the books, in the sandbox beside the broker.
+        await house.publish_batch(BOOKS)
+        came = {shop: await next_of(books) for shop, books in wanted.items()}
+        for shop, delivery in came.items():
+            print(f"{shop.name} gets {delivery.event.attributes['name']}")
+
+        # The book has arrived at Istanbul and made its offer; the shop asks it for another price.
+        delivery = came[istanbul]
+        price = await delivery.agvent.wholesale_price(5_000, "Ankara")
+        print(f"\nthe shop is told {delivery.told[0]}")
+        print(f"the house is told {(await next_of(answers)).event.attributes['answer']}")
+        print(f"5,000 copies to Ankara: {price:,.0f} dollars")
+        await delivery.dispose()
+
+        # What is hidden is not in what travels; what is sealed is for those whom the house admits.
+        print(f"\nwhat came names the references: {'Alonso' in repr(delivery.event)}")
+        print(f"istanbul reads {await istanbul.seals.open(delivery)}")
+        try:
+            await markets.seals.open(came[markets])
+        except SecretError:
+            print("markets was not admitted, and reads nothing")
+
+
 def main() -> None:
-    # Keys. A network has one key for its sandbox hosts; a house signs its code; a shop has a key of its own.
-    hosts = HostKeys([X25519PrivateKey.generate()])
-    house = Ed25519PrivateKey.generate()
-    house_public = house.public_key().public_bytes_raw()
-    partner, stranger = Unsealer(X25519PrivateKey.generate()), Unsealer(X25519PrivateKey.generate())
-
-    print(table_of(type_of(Book)), end="\n\n")  # what `advertise` sends to everybody: figure 5 of the paper
-
-    hider = Hider(hosts.public, os.urandom)
-    sealer = Sealer("house", "Book", house, os.urandom)
-    grant = sealer.admit("partner", partner.public)
-    books = [
-        book("Valentina Plekhanova", "Intelligent Agent Software Engineering", 320, 80.0, ["Alonso, E."]),
-        book("Valentina Plekhanova", "Machine Learning", 450, 380.0, ["Alonso, E."]),
-        book("Ozgur Koray Sahingoz", "Agents and Events", 240, 45.0, []),
-    ]
-    events = [published(one, "house", hider=hider, sealer=sealer) for one in books]
-    came = [Came("house", encode_event(event)) for event in events]
-
-    shops = Subscriptions()
-    for shop, wanted in SUBSCRIPTIONS.items():
-        shops.add(shop, wanted, type="Book")
-
-    with SandboxHost(Programs({"house": frozenset({house_public})}), hosts, workers=1) as host:
-        host.admit(sign(program_of(Book), "house", house))
-
-        # Attributes are matched by the index; the rest is asked of the books, in the sandbox.
-        found, _ = asked(came, lambda number, answers: shops.match(events[number], answers), host)
-        for one, wanting in zip(books, found, strict=True):
-            print(f"{one.name}: {', '.join(wanting) or 'nobody'}")
-
-        # The book arrives at the shop in Istanbul and makes its offer; the shop asks for another price.
-        arrived = host.arrive(Arrival("house", came[0].event, "istanbul", {"city": "Istanbul", "usual_order": 200}))
-        ((price,),) = host.run([Task("house", came[0].event, (Call("wholesale_price", (5_000, "Ankara")),))])
-        print(f"\nthe shop is told {arrived.told[0]}\nthe house is told {arrived.answered[0]}")
-        print(f"5,000 copies to Ankara: {price.value:,.0f} dollars")
-
-    # What is hidden is not in what travels; what is sealed is for partners.
-    print(f"\nthe event names the references: {b'Alonso' in came[0].event}")
-    cargo = decode_event(came[0].event).cargo
-    assert cargo is not None
-    partner.take(grant, house_public)
-    print(f"the partner reads {partner.open('house', 'Book', cargo.sealed)}")
-    try:
-        stranger.open("house", "Book", cargo.sealed)
-    except SecretError as error:
-        print(f"the stranger reads nothing: {error}")
+    with local_broker() as url:
+        asyncio.run(trade(url))
 
 
 if __name__ == "__main__":

@@ -28,17 +28,17 @@ Book: A new book from a publishing house.
   wholesale_price(amount: int, destination: str)  float          Dollars for an order, delivered.
       destination                                                A city
 
-Intelligent Agent Software Engineering: istanbul
-Machine Learning: investor
-Agents and Events: markets
+istanbul gets Intelligent Agent Software Engineering
+markets gets Agents and Events
+investor gets Machine Learning
 
 the shop is told {'offer': 200, 'dollars': 15200.0}
 the house is told {'offered_to': 'istanbul', 'copies': 200}
 5,000 copies to Ankara: 224,500 dollars
 
-the event names the references: False
-the partner reads {'contract': '12 % to the author'}
-the stranger reads nothing: no grant for seal key 1 of house's Book
+what came names the references: False
+istanbul reads {'contract': '12 % to the author'}
+markets was not admitted, and reads nothing
 """,
     "live_alerts.py": """\
 nyse:2 at 99.5
