@@ -158,6 +158,15 @@ PUBLISH_BYTES_MAX: Final = 32 << 20
 """Publications that a client may have unacknowledged, and the bytes of their events; one it may have always. An
 acknowledgement waits for an fsync, as those of deliveries do."""
 
+BATCH_EVENTS_MAX: Final = 1_024
+BATCH_BYTES_MAX: Final = 48 << 10
+"""Events that travel as one, and their bytes: below a chunk, so that a batch keeps its place among the small messages.
+A thousand share the cost of a step, and wait for each other less than a millisecond."""
+
+PUBLISH_EVENTS_MAX: Final = 8_192
+"""Events that a client may have unacknowledged, batches counted by what is in them: what a home remembers of a life
+that sent them to two entries."""
+
 SOCKET_BUFFER_BYTES_MAX: Final = 256 << 10
 """What waits in a socket's buffer: more would hide from the link, and from whoever chooses routes, that it is slow."""
 
@@ -181,8 +190,8 @@ PRINCIPAL_CONNECTIONS_MAX: Final = 256
 CLIENT_SUBSCRIPTIONS_MAX: Final = 100_000
 """Subscriptions of one client, some 2 KB each in the index."""
 
-CLIENT_UNACKNOWLEDGED_MAX: Final = 4_096
-"""Publications that a client process keeps unacknowledged before `publish` waits: enough to fill any credit."""
+CLIENT_UNACKNOWLEDGED_MAX: Final = 2 * PUBLISH_EVENTS_MAX
+"""Events that a client process keeps unacknowledged before `publish` waits: enough to fill any credit."""
 
 REDIAL_SECONDS_MIN: Final = 0.1
 REDIAL_SECONDS_MAX: Final = 5.0

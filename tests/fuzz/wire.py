@@ -64,6 +64,7 @@ MESSAGES: Final[tuple[AnyMessage, ...]] = (
     Subscribed(1, {"AS1": 4}, ("AS2",)),
     Publish(PUBLICATION),
     Deliver(4, 3, 0, "p", 3, False, GOOD_EVENTS[1], ("s1", "s2")),
+    Deliver(6, 4, 0, "p", 5, False, b'{"n":1}\n{"n":2}', ("s1", "s2"), 3, b"\0\0\2\0", (b"", b"\1\0")),
     Gap(5, 4, 4, "p", 4, 9, False, "quota", ("s1",)),
 )
 GOOD_MESSAGES: Final = tuple(encode_message(message) for message in MESSAGES)

@@ -62,7 +62,7 @@ class DoesNotDeduplicate(Broken):
 
     def spoil(self) -> None:
         self.tables.arrivals.__class__ = _Forgetful
-        self.tables.arrivals.repeats.has = lambda publication: False  # type: ignore[method-assign]
+        self.tables.arrivals.repeats.had = lambda publication: set()  # type: ignore[method-assign]
         self.arriving.confirm = lambda entered, publication: None  # type: ignore[method-assign]
 
 

@@ -9,6 +9,7 @@ from agvent.sim.network import GOOD, Conditions
 from agvent.sim.topology import ABDES, Edge
 from agvent.sim.trace import Trace
 from agvent.sim.world import World
+from agvent.wire.batches import deliveries_in
 from agvent.wire.messages import AnyMessage, Deliver, Routed
 
 SECOND = 1_000_000
@@ -67,7 +68,8 @@ class Watched(World):
     def delivered(self, client: str) -> list[tuple[int, tuple[str, ...]]]:
         """What a client was given: sequence and subscriptions."""
         return [
-            (told.message.sequence, told.message.subscriptions)
+            (one.sequence, one.subscriptions)
             for told in self.history.told
             if told.client == client and isinstance(told.message, Deliver)
+            for one in deliveries_in(told.message)
         ]

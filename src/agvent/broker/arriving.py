@@ -5,8 +5,8 @@ from __future__ import annotations
 from agvent.agents.answers import Answers
 from agvent.broker.arrivals import Chain, chain_of
 from agvent.broker.foresight import Foresight
-from agvent.broker.homes import admits, parsed_to
 from agvent.broker.outbox import Outbox
+from agvent.broker.recipients import Found, Recipients, recipients, recipients_of_batch
 from agvent.broker.records import Arrived
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
@@ -57,29 +57,36 @@ class Arriving:
     ) -> None:
         """Queues a copy for the clients it is for, and confirms it. One that came by another entry before is for
         nobody."""
-        is_for_nobody = lost == "expired" or (not lost and self.tables.arrivals.repeats.has(publication))
-        deliveries = () if is_for_nobody else self._recipients(entered, publication, target, lost, event)
-        self.out.record(
-            Arrived(entered, publication, target.predecessor, lost, deliveries, trace), durable=not publication.fast
-        )
+        if publication.count > 1 and not lost:
+            found = self.tables.homes.match_lines(publication.event, publication.count, target.position).found
+            self.arrive_batch(entered, publication, target, found, trace)
+            return
+        is_for_nobody = lost == "expired" or (not lost and self.tables.arrivals.repeats.had(publication))
+        to = Recipients() if is_for_nobody else self._recipients(entered, publication, target, lost, event)
+        self._arrived(Arrived(entered, publication, target.predecessor, lost, to.deliveries, trace))
+
+    def arrive_batch(
+        self, entered: Entered, publication: Publication, target: Target, found: Found, trace: Trace = ()
+    ) -> None:
+        """The same of a batch, and what of it matches whom."""
+        to = recipients_of_batch(publication, found, self.tables.arrivals.repeats.had(publication))
+        self._arrived(Arrived(entered, publication, target.predecessor, "", to.deliveries, trace, to.places))
+
+    def _arrived(self, record: Arrived) -> None:
+        entered, publication = record.entered, record.publication
+        self.out.record(record, durable=not publication.fast)
         self.confirm(entered, publication)
 
     def _recipients(
         self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None
-    ) -> tuple[tuple[str, tuple[tuple[str, int], ...]], ...]:
+    ) -> Recipients:
         """For each client its versions that the event is for; of a lost event, all that might have been."""
         homes = self.tables.homes
         if lost:
-            found = homes.in_force(target.position)
-        else:
-            event = event or self.foresight.event(publication)
-            found = homes.match(event, target.position, Answers(entered.answers, event.cargo))
-        to = parsed_to(publication.to)
-        by_client: dict[str, list[tuple[str, int]]] = {}
-        for version in found:
-            if lost or admits(to, publication.destinations, version):
-                by_client.setdefault(version.client, []).append((version.subscription.id, version.number))
-        return tuple((client, tuple(versions)) for client, versions in sorted(by_client.items()))
+            return recipients(publication, homes.in_force(target.position), lost=True)
+        event = event or self.foresight.event(publication)
+        found = homes.match(event, target.position, Answers(entered.answers, event.cargo))
+        return recipients(publication, found, lost=False)
 
     def confirm(self, entered: Entered, publication: Publication) -> None:
         """Tells the entry, when it is on disk, how far this publisher's chain has arrived."""

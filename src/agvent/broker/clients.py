@@ -24,7 +24,8 @@ from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.errors import AgventError, CallerError
-from agvent.event import Event
+from agvent.wire.batches import taken_apart
+from agvent.wire.lines import types_in
 from agvent.wire.messages import (
     Advertise,
     Advertisements,
@@ -61,7 +62,8 @@ class Attachment(msgspec.Struct):
     def keep(self, publication: Publication) -> None:
         """Keeps one that is early, as far as a client may have any unacknowledged; who sends more sends in vain."""
         if len(self.early) < limits.PUBLISH_CREDIT and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
-            self.early[publication.fast, publication.sequence] = publication
+            expected = self.expected[publication.fast]
+            self.early[publication.fast, max(publication.first, expected)] = publication
             self.early_bytes += len(publication.event)
 
     def following(self, *, fast: bool) -> Publication | None:
@@ -258,13 +260,14 @@ class Clients:
         attachment, publication = self.attached[link], message.publication
         if publication.publisher != attachment.name:
             raise CallerError(f"{attachment.name!r} cannot publish as {publication.publisher!r}")
+        if not 0 < publication.count <= min(publication.sequence, limits.BATCH_EVENTS_MAX):
+            raise CallerError(f"a batch has at most {limits.BATCH_EVENTS_MAX} events, not {publication.count}")
         expected, fast = attachment.expected, publication.fast
-        if publication.sequence > expected[fast] or self.tables.custody.is_full():
+        if publication.first > expected[fast] or self.tables.custody.is_full():
             attachment.keep(publication)
             self._early[link] = None
             return
-        if publication.sequence == expected[fast]:
-            expected[fast] += 1
+        expected[fast] = max(expected[fast], publication.sequence + 1)
         try:
             self._accept(link, publication, now)
         finally:
@@ -279,17 +282,34 @@ class Clients:
         if publication.sequence <= accepted:
             self._published(link, attachment, publication)
             return
+        if publication.count > 1:
+            if publication.first <= accepted or not self._accept_batch(publication, now):
+                for single in taken_apart(publication):
+                    self._accept(link, single, now)
+            else:
+                self._published(link, attachment, publication)
+            return
         try:
             event = self.foresight.event(publication)
-            parsed_to(publication.to)
-            if len(publication.retried) > limits.RETRIED_MAX:
-                raise CallerError(f"more than {limits.RETRIED_MAX} ranges of retried events")
-            self._check_type(publication.publisher, event)
+            _check(publication)
+            if event.type is not None:
+                self._check_type(publication.publisher, event.type, event.ancestors)
         except AgventError as error:
             self.out.send(link, _refused(Publish(publication), str(error)))
             self._published(link, attachment, publication)  # it is settled, by the refusal
             return
         self.entrance.accept(publication, event, now, lambda: self._published(link, attachment, publication))
+
+    def _accept_batch(self, publication: Publication, now: int) -> bool:
+        """Takes a batch in as one, if nothing is wrong with any of its events: else each is told what is."""
+        try:
+            _check(publication)
+            types = types_in(publication.event)
+            for type, *ancestors in types:
+                self._check_type(publication.publisher, type, tuple(ancestors))
+        except (AgventError, msgspec.MsgspecError):
+            return False
+        return self.entrance.accept_batch(publication, sorted(types), now)
 
     def _publish_waiting(self, now: int) -> None:
         """Takes the events that waited for room in custody."""
@@ -302,14 +322,12 @@ class Clients:
             if not attachment.early:
                 self._early.pop(link, None)
 
-    def _check_type(self, publisher: str, event: Event) -> None:
-        if event.type is None:
-            return
-        advertised = self.tables.advertisements.publishes(self.tables.name, publisher, event.type)
+    def _check_type(self, publisher: str, type: str, ancestors: tuple[str, ...]) -> None:
+        advertised = self.tables.advertisements.publishes(self.tables.name, publisher, type)
         if advertised is None:
-            raise CallerError(f"{publisher!r} has not advertised the type {event.type!r}")
-        if unknown := set(event.ancestors) - set(advertised.ancestors):
-            raise CallerError(f"{event.type!r} was not advertised as a subtype of {min(unknown)!r}")
+            raise CallerError(f"{publisher!r} has not advertised the type {type!r}")
+        if unknown := set(ancestors) - set(advertised.ancestors):
+            raise CallerError(f"{type!r} was not advertised as a subtype of {min(unknown)!r}")
 
     def _published(self, link: str, attachment: Attachment, publication: Publication) -> None:
         published = Published(
@@ -365,6 +383,12 @@ class Clients:
             if client is not None and client.link:
                 for delivery in (*client.durable.ready(now, number), *client.fast.ready(now, client.fast.number)):
                     self.out.send(client.link, delivery)
+
+
+def _check(publication: Publication) -> None:
+    parsed_to(publication.to)
+    if len(publication.retried) > limits.RETRIED_MAX:
+        raise CallerError(f"more than {limits.RETRIED_MAX} ranges of retried events")
 
 
 def _refused(message: AnyMessage, reason: str) -> Refused:

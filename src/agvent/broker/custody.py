@@ -65,6 +65,7 @@ class Custody:
     def __init__(self, name: str, incarnation: int) -> None:
         self.name, self.incarnation = name, incarnation
         self.held: dict[Key, Held] = {}
+        self.event_count = 0  # in all that is held, batches counted by what is in them
         self.accepted: dict[tuple[str, bool], int] = {}  # publisher, fast -> last sequence that entered here
         self.chain: dict[
             tuple[str, int, str, bool], int
@@ -101,6 +102,7 @@ class Custody:
                 self.held[key].copies.setdefault(home, copy)
         elif copies:
             self.held[key] = Held(entered, publication, copies, trace, {})
+            self.event_count += publication.count
 
     def release(self, record: Released, *, fast: bool = False) -> None:
         self.drop((record.entry, record.incarnation, record.publisher, record.sequence, fast), record.homes)
@@ -161,6 +163,7 @@ class Custody:
                 del self._of_home[home][key]
         if not held.copies:
             del self.held[key]
+            self.event_count -= held.publication.count
             self._waiting.pop(key, None)
 
     def void(self, home: str, incarnation: int) -> None:
@@ -199,7 +202,7 @@ class Custody:
         return self.untaken.get(neighbour, 0) < limits.UNTAKEN_COPIES_MAX
 
     def is_full(self) -> bool:
-        return len(self.held) >= limits.COPIES_MAX
+        return self.event_count >= limits.COPIES_MAX
 
     def is_entry(self, key: Key) -> bool:
         return key[0] == self.name and key[1] == self.incarnation
@@ -256,6 +259,7 @@ class Custody:
         )
 
     def check(self) -> None:
+        assert self.event_count == sum(held.publication.count for held in self.held.values())
         assert all(held.copies and self.name not in held.copies for held in self.held.values())
         waiting = {k for k, h in self.held.items() for c in h.copies.values() if c.standing is Standing.WAITING}
         assert waiting <= self._waiting.keys() <= self.held.keys()

@@ -33,17 +33,19 @@ from agvent.broker.records import (
     Queued,
     Waited,
 )
+from agvent.wire.batches import after_number, deliveries_in, delivery_of
 from agvent.wire.messages import Deliver, Gap, Passed
 from agvent.wire.names import client_key, first_number, moves_of, name_of
 
-BOOT_SHIFT = 32
+BOOT_SHIFT = 40
 
 
 class Queue(msgspec.Struct):
-    """Deliveries `received` + 1 to `number`, but for those let go. Both only grow."""
+    """Deliveries `received` + 1 to `number`, but for those let go. Both only grow. Each event of a batch has a
+    number, and the batch its last one's."""
 
     number: int = 0  # of the last delivery queued
-    received: int = 0  # of the last one acknowledged
+    received: int = 0  # of the last event acknowledged
     waiting: dict[int, Deliver | Gap] = {}  # by number, ascending
     expires: dict[int, int] = {}  # number -> when its obligation ends
     last_of: dict[str, int] = {}  # publisher -> the number of its last delivery
@@ -54,7 +56,7 @@ class Queue(msgspec.Struct):
 
     def add(self, delivery: Deliver | Gap, expires: int) -> None:
         """The next delivery; it gets its number here."""
-        self.number += 1
+        self.number += delivery.event_count if isinstance(delivery, Deliver) else 1
         behind = self.last_of.get(delivery.publisher, 0)
         self.waiting[self.number] = msgspec.structs.replace(delivery, number=self.number, after=0, behind=behind)
         self.last_of[delivery.publisher] = self.number
@@ -93,9 +95,23 @@ class Queue(msgspec.Struct):
             after, self.sent = self.sent, number
             self.sent_waiting += 1
             self.sent_bytes += _size(delivery)
-            if isinstance(delivery, Deliver) and 0 < self.expires.get(number, 0) <= now:
-                delivery = _gap(delivery, "expired")
+            if isinstance(delivery, Deliver):
+                expired = 0 < self.expires.get(number, 0) <= now
+                delivery = _gap(delivery, "expired") if expired else after_number(delivery, self.received)
             yield msgspec.structs.replace(delivery, after=after)
+
+    @property
+    def event_count(self) -> int:
+        """Events and notices that wait."""
+        counts = (one.event_count if isinstance(one, Deliver) else 1 for one in self.waiting.values())
+        return sum(counts) - self._received_of_first()
+
+    def _received_of_first(self) -> int:
+        """Of the first delivery that waits, how many events were acknowledged."""
+        first = next(iter(self.waiting.values()), None)
+        if not isinstance(first, Deliver):
+            return 0
+        return max(0, self.received - (first.number - first.event_count))
 
     def excess(self) -> int:
         """The last number to let go where there is too much: half the quota is left. 0 if there is not."""
@@ -203,16 +219,14 @@ class Deliveries:
 
     def arrive(self, record: Arrived) -> None:
         expires = record.publication.expires
-        for name, versions in record.deliveries:
-            client, delivery = (
-                self.clients[name],
-                _delivery(record, tuple(key.partition("/")[2] for key, _ in versions)),
-            )
+        for place, (name, versions) in enumerate(record.deliveries):
+            ids = tuple(key.partition("/")[2] for key, _ in versions)
+            client, delivery = self.clients[name], _delivery(record, ids, record.places[place] if record.places else ())
             self.stirred[name] = None
             if record.publication.fast:
                 client.fast.add(delivery, expires)
             elif client.moving is not None and not client.moving.is_done:
-                client.moving.waiting.append(Passed(delivery, expires))
+                client.moving.waiting += _passed(delivery, expires)
             else:
                 client.durable.add(delivery, expires)
 
@@ -228,7 +242,7 @@ class Deliveries:
     def hand(self, record: Handed) -> None:
         moving = self._moving(record.client)
         moving.taken = record.number
-        moving.handed.append(record.passed)
+        moving.handed += _passed(record.passed.delivery, record.passed.expires)
 
     def hand_over(self, record: HandedOver) -> None:
         moving = self._moving(record.client)
@@ -276,7 +290,7 @@ class Deliveries:
         gaps: dict[str, Gap] = {}
         for number in [number for number in queue.waiting if number <= record.number]:
             gone = queue.remove(number)
-            first, last = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.sequence, gone.sequence)
+            first, last = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.first, gone.sequence)
             before = gaps.pop(gone.publisher, None)
             gaps[gone.publisher] = Gap(
                 number,
@@ -324,20 +338,25 @@ def _size(delivery: Deliver | Gap) -> int:
 
 
 def _gap(delivery: Deliver, reason: str) -> Gap:
-    sequence = delivery.sequence
     return Gap(
-        delivery.number, 0, delivery.behind, delivery.publisher, sequence, sequence, delivery.fast, reason,
-        delivery.subscriptions,
+        delivery.number, 0, delivery.behind, delivery.publisher, delivery.first, delivery.sequence, delivery.fast,
+        reason, delivery.subscriptions,
     )  # fmt: skip
 
 
-def _delivery(record: Arrived, ids: tuple[str, ...]) -> Deliver | Gap:
+def _delivery(record: Arrived, ids: tuple[str, ...], picks: tuple[bytes, ...]) -> Deliver | Gap:
     """What a client will get of an arrival, without its number."""
     publication = record.publication
-    publisher, sequence, fast = publication.publisher, publication.sequence, publication.fast
     if record.lost:
+        publisher, sequence, fast = publication.publisher, publication.sequence, publication.fast
         return Gap(0, 0, 0, publisher, record.after + 1, sequence, fast, record.lost, ids)
-    return Deliver(0, 0, 0, publisher, sequence, fast, publication.event, ids)
+    return delivery_of(publication, ids, picks)
+
+
+def _passed(delivery: Deliver | Gap, expires: int) -> list[Passed]:
+    """For a client on its way: a batch one by one, because another home may have picked others of its events."""
+    deliveries = deliveries_in(delivery) if isinstance(delivery, Deliver) else [delivery]
+    return [Passed(one, expires) for one in deliveries]
 
 
 def _held(client: Client, moving: Moving) -> Held:

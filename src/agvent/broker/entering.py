@@ -7,7 +7,7 @@ behind it, until the driver has the answers.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import msgspec
 
@@ -50,6 +50,27 @@ class Entrance:
         queue.append(entering)
         self._advance(queue, entering, now)
 
+    def accept_batch(self, publication: Publication, types: Iterable[tuple[str, ...]], now: int) -> bool:
+        """Takes a batch in as one; not if its events must be looked at one by one, which changes nothing."""
+        tables = self.tables
+        if self._entering.get((publication.publisher, publication.fast)):
+            return False
+        questions = Questions()
+        position = tables.homes.position
+        local = tables.homes.match_lines(publication.event, publication.count, position, questions)
+        if not local.is_sound:
+            return False
+        homes = tables.interests.wanting_lines(publication.event, questions)
+        for type, *ancestors in types:
+            homes += [name for name in self._unanswered(type, tuple(ancestors)) if name not in homes]
+        if questions.missing:
+            return False
+        entered, targets = self._accepted(publication, (), homes, bool(local.found), now)
+        if local.found:
+            self.arriving.arrive_batch(entered, publication, targets[-1], local.found)
+        self.dispatch.ready(key_of(entered, publication), now)
+        return True
+
     def _advance(self, queue: deque[Entering], entering: Entering, now: int) -> None:
         if entering is queue[0]:
             self._enter(queue, now)
@@ -87,9 +108,11 @@ class Entrance:
         advertisement, but its position may have them in force before. It decides itself what it asked for."""
         homes = self.tables.interests.wanting(event, answers)
         if event.type is not None:
-            since = self.tables.advertisements.since(self.tables.name, event.type, event.ancestors)
-            homes += [name for name in self.tables.interests.unanswered(since) if name not in homes]
+            homes += [name for name in self._unanswered(event.type, event.ancestors) if name not in homes]
         return homes
+
+    def _unanswered(self, type: str, ancestors: tuple[str, ...]) -> list[str]:
+        return self.tables.interests.unanswered(self.tables.advertisements.since(self.tables.name, type, ancestors))
 
     def _is_accepted(self, publication: Publication) -> bool:
         publisher, fast = publication.publisher, publication.fast
@@ -104,9 +127,18 @@ class Entrance:
             self._advance(queue, entering, now)
 
     def _accept(self, entering: Entering, homes: list[str], is_local: bool, now: int) -> None:
-        """With this epoch, each copy with its position and predecessor."""
-        tables, publication = self.tables, entering.publication
-        entered = Entered(tables.name, tables.incarnation, tables.interests.epoch, entering.answers)
+        publication = entering.publication
+        entered, targets = self._accepted(publication, entering.answers, homes, is_local, now)
+        if is_local:
+            self.arriving.arrive(entered, publication, targets[-1], "", event=entering.event)
+        self.dispatch.ready(key_of(entered, publication), now)
+
+    def _accepted(
+        self, publication: Publication, answers: tuple[Answered, ...], homes: list[str], is_local: bool, now: int
+    ) -> tuple[Entered, list[Target]]:
+        """Written down with this epoch, each copy with its position and predecessor; this home's is the last."""
+        tables = self.tables
+        entered = Entered(tables.name, tables.incarnation, tables.interests.epoch, answers)
         targets = []
         for name in homes:
             home = tables.interests.homes[name]
@@ -116,6 +148,4 @@ class Entrance:
             before = tables.custody.predecessor(tables.name, tables.incarnation, publication)
             targets.append(Target(tables.name, tables.incarnation, tables.homes.position, before))
         self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
-        if is_local:
-            self.arriving.arrive(entered, publication, targets[-1], "", event=entering.event)
-        self.dispatch.ready(key_of(entered, publication), now)
+        return entered, targets

@@ -38,7 +38,7 @@ class Foresight:
         self.tables.homes.foresee([*entering, *here])
 
     def _publications(self, inputs: Iterable[Input]) -> tuple[list[Publication], list[Publication]]:
-        """Those that enter here, and those that have come to their home."""
+        """Those that enter here, and those that have come to their home. A batch is asked together by itself."""
         published: list[Publication] = []
         arriving: list[Publication] = []
         for given in inputs:
@@ -49,6 +49,7 @@ class Foresight:
                 published.append(message.publication)
             elif isinstance(message, Copies) and not message.lost and self._is_target(message):
                 arriving.append(message.publication)
+        published, arriving = ([one for one in some if one.count == 1] for some in (published, arriving))
         return published, arriving
 
     def _is_target(self, copies: Copies) -> bool:

@@ -10,10 +10,12 @@ A subscription's key is its client and its id, so that two clients may choose th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from agvent import limits
+from agvent.agents.answers import Answers
 from agvent.broker.covering import calls_behaviours
 from agvent.broker.records import Closed, Marked, Opened, Settled, Stood
 from agvent.event import Event
@@ -22,6 +24,8 @@ from agvent.filters.languages import parse
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.matching.subscriptions import Subscriptions
+from agvent.wire.codec import decode_event
+from agvent.wire.lines import lines_in, packed
 from agvent.wire.messages import Interest
 from agvent.wire.names import name_of
 
@@ -40,6 +44,14 @@ class Version(msgspec.Struct):
     condition: Condition
     opened: int
     closed: int = 0
+
+
+class MatchedLines(NamedTuple):
+    """What a batch matches: versions, each with the places of its events. `is_sound`: as many lines as it should have,
+    and every one an event."""
+
+    found: list[tuple[Version, bytes]]
+    is_sound: bool
 
 
 class HomeSubscriptions:
@@ -125,6 +137,26 @@ class HomeSubscriptions:
             if version.opened <= position < version.closed and evaluate(version.condition, event, behaviours):
                 found.append(version)
         return sorted(found, key=lambda version: version.subscription.id)
+
+    def match_lines(
+        self, content: bytes, count: int, position: int, behaviours: Behaviours | None = None
+    ) -> MatchedLines:
+        """The same of a batch, in the order of the versions' keys, with the places of their events."""
+        matched = self._index.match_json(content)
+        found = dict(matched.by_subscription())
+        if len(self._calling):
+            found.update(self._calling.match_json(content, behaviours or Answers()).by_subscription())
+        versions = [(self.current[key], packed(places, count)) for key, places in found.items()]
+        versions = [(version, places) for version, places in versions if version.opened <= position]
+        owed = [version for version in self.replaced if version.opened <= position < version.closed]
+        if owed and not matched.rejected:
+            events = [decode_event(line) for line in lines_in(content)]
+            for version in owed:
+                places = [at for at, event in enumerate(events) if evaluate(version.condition, event, behaviours)]
+                if places:
+                    versions.append((version, packed(places, count)))
+        versions.sort(key=lambda one: one[0].subscription.id)
+        return MatchedLines(versions, matched.event_count == count and not matched.rejected)
 
     def foresee(self, events: Sequence[Event]) -> None:
         """These events will be asked for: what they match is found together. None: those before are not any more."""

@@ -9,9 +9,10 @@ other subscriptions once one matched (Narada §7).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
+import numpy as np
 
 from agvent.broker.covering import calls_behaviours
 from agvent.broker.records import Heard, Wanted
@@ -141,11 +142,24 @@ class Interests:
         if len(self._index):
             foreseen = self._foreseen.get(id(event)) if self._foreseen_at == self._changes else None
             words = foreseen[1] if foreseen is not None else self._index.destinations((event,))[0].tolist()
-            ordinals = {64 * at + bit for at, word in enumerate(words) if word for bit in range(64) if word >> bit & 1}
+            ordinals = _bits(words)
         if len(self._calling):
             found = self._calling.match(event, behaviours)
-            ordinals |= {self.homes[filed.partition("/")[0]].ordinal for filed in found}
+            ordinals |= self._ordinals_of(found)
         return [self._ordinals[ordinal] for ordinal in sorted(ordinals)]
+
+    def wanting_lines(self, content: bytes, behaviours: Behaviours) -> list[str]:
+        """The homes that want an event of a batch, in the order they became known."""
+        ordinals: set[int] = set()
+        if len(self._index):
+            words = np.bitwise_or.reduce(self._index.destinations(content), axis=0)
+            ordinals = _bits(words.tolist())
+        if len(self._calling):
+            ordinals |= self._ordinals_of(self._calling.match_json(content, behaviours).ids())
+        return [self._ordinals[ordinal] for ordinal in sorted(ordinals)]
+
+    def _ordinals_of(self, filed: Iterable[str]) -> set[int]:
+        return {self.homes[one.partition("/")[0]].ordinal for one in filed}
 
     def foresee(self, events: Sequence[Event]) -> None:
         """These events will be asked for: what they match is found together. None: those before are not any more."""
@@ -169,3 +183,7 @@ class Interests:
         behind = [home.considered for home in self.homes.values() if home.position]
         assert self._answered is None or not behind or self._answered == min(behind)
         assert all(self._ordinals[home.ordinal] == name for name, home in self.homes.items())
+
+
+def _bits(words: list[int]) -> set[int]:
+    return {64 * at + bit for at, word in enumerate(words) if word for bit in range(64) if word >> bit & 1}

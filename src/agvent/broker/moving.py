@@ -25,6 +25,7 @@ from agvent.broker.records import Acknowledged, CaughtUp, Claimed, Handed, Hande
 from agvent.broker.router import Router
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
+from agvent.wire.batches import after_number
 from agvent.wire.messages import Claim, Deliver, Entry, Handing, Passed, Source
 from agvent.wire.names import name_of
 
@@ -200,8 +201,11 @@ class Moves:
         """The deliveries after what was taken, as many as a client would be sent and a message may hold."""
         found: list[Passed] = []
         size = 0
-        for number, delivery in islice(client.durable.waiting.items(), limits.DELIVERY_WINDOW):
-            size += len(delivery.event) if isinstance(delivery, Deliver) else 0
+        for number, waiting in islice(client.durable.waiting.items(), limits.DELIVERY_WINDOW):
+            delivery = waiting
+            if isinstance(delivery, Deliver):
+                delivery = after_number(delivery, client.durable.received)
+                size += len(delivery.event)
             if found and size > limits.CHUNK_BYTES_MAX:
                 break
             found.append(Passed(delivery, client.durable.expires.get(number, 0)))

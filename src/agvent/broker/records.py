@@ -119,7 +119,8 @@ class Confirmed(Record, frozen=True, tag=10):
 class Arrived(Record, frozen=True, tag=11):
     """A copy reached its home, in its turn: for each client the subscriptions it goes to, as (key, version).
 
-    `lost`: the entry let go of what came after sequence `after` up to this one, and why. `trace`: the way it came."""
+    `lost`: the entry let go of what came after sequence `after` up to this one, and why. `trace`: the way it came. Of a
+    batch, `places` has for each of those subscriptions the events that go to it."""
 
     entered: Entered
     publication: Publication
@@ -127,6 +128,7 @@ class Arrived(Record, frozen=True, tag=11):
     lost: str
     deliveries: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
     trace: Trace = ()
+    places: tuple[tuple[bytes, ...], ...] = ()
 
 
 class Joined(Record, frozen=True, tag=12):
@@ -278,11 +280,12 @@ class Waited(Record, frozen=True, tag=21):
 
 
 class Remembered(Record, frozen=True, tag=28):
-    """A life of a publisher: the sequences that came last, and in each range that it sent to two entries."""
+    """A life of a publisher: the sequences that came last, as (last, first), and in each range that it sent to two
+    entries."""
 
     publisher: str
     life: int
-    recent: tuple[int, ...]
+    recent: tuple[tuple[int, int], ...]
     retried: tuple[tuple[tuple[int, int], tuple[int, ...]], ...]
 
 

@@ -18,30 +18,60 @@ from agvent.wire.messages import Publication
 LIVES_MAX = 4
 """Processes of one publisher whose events may still be on their way."""
 
+TRIM_MIN = 1_024
+"""Ranges that are remembered before any is looked at to be forgotten."""
+
+Span = tuple[int, int]
+"""The first and the last of a range of sequences."""
+
 
 class Life(msgspec.Struct):
     """What came of one life of a publisher."""
 
     last: int = 0
-    recent: dict[int, None] = {}  # every sequence that came and is above `last` - PUBLISH_CREDIT, and perhaps others
-    retried: dict[tuple[int, int], set[int]] = {}  # range -> the sequences of it that came
+    recent: dict[int, int] = {}  # last -> first sequence: what came above `last` - PUBLISH_EVENTS_MAX, perhaps more
+    retried: dict[Span, set[int]] = {}  # the sequences of each that came
+    trim_at: int = TRIM_MIN  # ranges in `recent`
 
-    def has(self, sequence: int) -> bool:
-        return sequence in self.recent or any(sequence in came for came in self.retried.values())
+    def had(self, publication: Publication) -> set[int]:
+        """Which of its events came before, by their places: only what was sent to two entries can come twice."""
+        first, last = publication.first, publication.sequence
+        if not any(_meet(span, (first, last)) for span in (*self.retried, *publication.retried)):
+            return set()
+        came = self._came((first, last))
+        for span, sequences in self.retried.items():
+            if _meet(span, (first, last)):
+                came |= {one for one in range(first, last + 1) if one in sequences}
+        return {one - first for one in came}
 
-    def add(self, sequence: int, retried: tuple[tuple[int, int], ...]) -> None:
-        for first, last in retried:
-            if (first, last) not in self.retried:
-                self.retried[first, last] = {one for one in self.recent if first <= one <= last}
+    def _came(self, span: Span) -> set[int]:
+        """The recent sequences within a range."""
+        ranges = (_within((first, last), span) for last, first in self.recent.items())
+        return {one for sequences in ranges for one in sequences}
+
+    def add(self, publication: Publication) -> None:
+        first, last = publication.first, publication.sequence
+        for span in publication.retried:
+            if span not in self.retried:
+                self.retried[span] = self._came(span)
                 if len(self.retried) > limits.RETRIED_MAX:
                     del self.retried[next(iter(self.retried))]
-        for (first, last), came in self.retried.items():
-            if first <= sequence <= last:
-                came.add(sequence)
-        self.recent[sequence] = None
-        self.last = max(self.last, sequence)
-        if len(self.recent) > 2 * limits.PUBLISH_CREDIT:
-            self.recent = {one: None for one in self.recent if one > self.last - limits.PUBLISH_CREDIT}
+        for span, came in self.retried.items():
+            came.update(_within((first, last), span))
+        self.recent[last] = self.recent.pop(first - 1, first)
+        self.last = max(self.last, last)
+        if len(self.recent) > self.trim_at:
+            oldest = self.last - limits.PUBLISH_EVENTS_MAX
+            self.recent = {last: first for last, first in self.recent.items() if last > oldest}
+            self.trim_at = TRIM_MIN + 2 * len(self.recent)
+
+
+def _meet(one: Span, other: Span) -> bool:
+    return one[0] <= other[1] and other[0] <= one[1]
+
+
+def _within(one: Span, other: Span) -> range:
+    return range(max(one[0], other[0]), min(one[1], other[1]) + 1)
 
 
 class Repeats:
@@ -50,10 +80,10 @@ class Repeats:
     def __init__(self) -> None:
         self._lives: dict[tuple[str, bool], dict[int, Life]] = {}
 
-    def has(self, publication: Publication) -> bool:
-        """Did this event come before, by whatever entry?"""
+    def had(self, publication: Publication) -> set[int]:
+        """Which of its events came before, by whatever entry: their places, of a single one 0."""
         life = self._lives.get((publication.publisher, publication.fast), {}).get(publication.life)
-        return life is not None and life.has(publication.sequence)
+        return life.had(publication) if life is not None else set()
 
     def add(self, publication: Publication) -> None:
         lives = self._lives.setdefault((publication.publisher, publication.fast), {})
@@ -62,17 +92,17 @@ class Repeats:
             life = lives[publication.life] = Life(recent={}, retried={})
             if len(lives) > LIVES_MAX:
                 del lives[next(iter(lives))]
-        life.add(publication.sequence, publication.retried)
+        life.add(publication)
 
     def snapshot(self) -> Iterator[Remembered]:
         """The lives of durable events."""
         for (publisher, fast), lives in self._lives.items():
             for number, life in lives.items() if not fast else ():
                 retried = tuple((span, tuple(sorted(came))) for span, came in life.retried.items())
-                yield Remembered(publisher, number, tuple(life.recent), retried)
+                yield Remembered(publisher, number, tuple(life.recent.items()), retried)
 
     def recall(self, record: Remembered) -> None:
         """A life from a snapshot."""
         retried = {span: set(came) for span, came in record.retried}
-        recent = dict.fromkeys(record.recent)
+        recent = dict(record.recent)
         self._lives.setdefault((record.publisher, False), {})[record.life] = Life(max(recent), recent, retried)

@@ -11,7 +11,7 @@ there: the next one answers for it, and its own rows begin after them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import takewhile
 from typing import Any, Final
@@ -47,7 +47,9 @@ from agvent.store.catalogue import subscription_row
 from agvent.store.event_columns import LoggedEvent
 from agvent.store.values import encode_value
 from agvent.types import Advertisement, AgventType
+from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.codec import decode_event
+from agvent.wire.lines import places_in
 from agvent.wire.messages import Answered, Deliver, Gap, Publication
 from agvent.wire.names import first_number, moves_of, name_of
 
@@ -78,6 +80,21 @@ def moment(at: int) -> datetime:
 
 Delivered = tuple[Arrived, tuple[tuple[str, int], ...]]
 """An arrival without its event, and the subscriptions of one client that it is for, as (key, version)."""
+
+
+def each_delivery(record: Arrived) -> Iterator[tuple[str, Delivered]]:
+    """What an arrival brings to each client, event by event in the order of their numbers."""
+    bare = replace(record, publication=replace(record.publication, event=b""), deliveries=(), places=())
+    if not record.places:
+        yield from ((client, (bare, versions)) for client, versions in record.deliveries)
+        return
+    singles = [replace(bare, publication=one) for one in taken_apart(bare.publication)]
+    for (client, versions), picks in zip(record.deliveries, record.places, strict=True):
+        theirs: list[list[tuple[str, int]]] = [[] for _ in singles]
+        for version, pick in zip(versions, picks, strict=True):
+            for place in places_in(pick, len(singles)):
+                theirs[place].append(version)
+        yield from ((client, (one, tuple(found))) for one, found in zip(singles, theirs, strict=True) if found)
 
 
 class Waiting(msgspec.Struct):
@@ -147,7 +164,7 @@ class Chronicle:
             Acknowledged: self._acknowledged,
             Noticed: self._noticed,
             Moved: lambda record, _: setattr(self._waiting(record.client), "moving", True),
-            Handed: lambda record, _: self._waiting(record.client).handed.append(_bare(record.passed.delivery)),
+            Handed: self._handed,
             HandedOver: self._handed_over,
             CaughtUp: lambda record, _: self._waiting(record.client).catch_up(),
             Marked: lambda record, at: self._changed(record, "mark", "", 0, at),
@@ -232,7 +249,10 @@ class Chronicle:
     # Events
 
     def _accepted(self, record: Accepted, _at: int) -> None:
-        publication = record.publication
+        for publication in taken_apart(record.publication):
+            self._entered(record, publication)
+
+    def _entered(self, record: Accepted, publication: Publication) -> None:
         event = decode_event(publication.event)
         type_ = self.carried.types.get((publication.publisher, event.type)) if event.type is not None else None
         self.rows.events.append(
@@ -268,9 +288,8 @@ class Chronicle:
     # Deliveries
 
     def _arrived(self, record: Arrived, at: int) -> None:
-        arrived = replace(record, publication=replace(record.publication, event=b""), deliveries=())
-        for client, versions in record.deliveries:
-            self._waiting(client).add((arrived, versions))
+        for client, delivered in each_delivery(record):
+            self._waiting(client).add(delivered)
         if record.lost == "expired":  # to nobody: so far as it is known here, to everybody
             self._gap(at, record.lost, publication=record.publication, after=record.after)
 
@@ -278,6 +297,11 @@ class Chronicle:
         if client not in self.carried.clients:
             self.carried.clients[client] = Waiting(first_number(client), {}, False, [], [])
         return self.carried.clients[client]
+
+    def _handed(self, record: Handed, _at: int) -> None:
+        delivery = record.passed.delivery
+        singles = deliveries_in(delivery) if isinstance(delivery, Deliver) else [delivery]
+        self._waiting(record.client).handed += [_bare(one) for one in singles]
 
     def _handed_over(self, record: HandedOver, at: int) -> None:
         if record.reason:

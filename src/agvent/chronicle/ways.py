@@ -23,7 +23,7 @@ that waits for longer than that has no row for the hop it then goes."""
 
 
 class Hop(msgspec.Struct, frozen=True):
-    """A copy for some homes that came over a link."""
+    """A copy for some homes that came over a link; a batch has its last event's key."""
 
     event: tuple[str, int]
     bytes: int
@@ -32,6 +32,7 @@ class Hop(msgspec.Struct, frozen=True):
     receiver: str
     homes: tuple[str, ...]
     at: int
+    events: int = 1
 
 
 class Ways(msgspec.Struct):
@@ -61,7 +62,8 @@ class Ways(msgspec.Struct):
         if trace:
             event = (publication.publisher, publication.sequence)
             sender = trace[-1][0]
-            self.hops.append(Hop(event, len(publication.event), len(trace), sender, broker, homes, at))
+            size = len(publication.event) // publication.count
+            self.hops.append(Hop(event, size, len(trace), sender, broker, homes, at, publication.count))
 
     def drain(self) -> list[Row]:
         """The hops of which both ends are known."""
@@ -72,17 +74,23 @@ class Ways(msgspec.Struct):
             if sent is None:
                 waiting.append(hop)
             else:
-                rows += (_row(hop, home, sent) for home in hop.homes)
+                rows += _rows(hop, sent)
         self.hops = waiting[-HOPS_WAITING_MAX:]
         for event in list(islice(self.on_disk, max(0, len(self.on_disk) - EVENTS_KEPT_MAX))):
             del self.on_disk[event]
         return rows
 
 
-def _row(hop: Hop, home: str, sent: int) -> Row:
+def _rows(hop: Hop, sent: int) -> list[Row]:
+    publisher, last = hop.event
+    sequences = range(last - hop.events + 1, last + 1)
+    return [_row(hop, (publisher, sequence), home, sent) for sequence in sequences for home in hop.homes]
+
+
+def _row(hop: Hop, event: tuple[str, int], home: str, sent: int) -> Row:
     return {
-        "publisher": hop.event[0],
-        "sequence": hop.event[1],
+        "publisher": event[0],
+        "sequence": event[1],
         "quality": DURABLE,
         "destination": home,
         "hop": hop.number,

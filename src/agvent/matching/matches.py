@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,6 +59,16 @@ class Matches:
             if end > start:
                 yield event, sorted(ids[start:end])
                 start = end
+
+    def by_subscription(self) -> Iterator[tuple[str, list[int]]]:
+        """Each subscription that was matched, by its id, with its events ascending."""
+        if not len(self.subscriptions):
+            return
+        order = np.argsort(self.subscriptions, kind="stable")
+        ordinals, events = self.subscriptions[order], self.events[order]
+        starts = [0, *(np.flatnonzero(np.diff(ordinals)) + 1).tolist(), len(ordinals)]
+        for start, end in pairwise(starts):
+            yield self._known[ordinals[start]].id, events[start:end].tolist()
 
     def to_arrow(self) -> pyarrow.Table:
         """A table with the columns `event` (int64) and `subscription` (string)."""

@@ -11,23 +11,25 @@ import inspect
 import secrets
 import threading
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, overload
 
 import msgspec
 
 from agvent import limits
 from agvent.agents.agvent import Agvent
 from agvent.errors import CallerError, RefusedError
-from agvent.event import Event, EventId, event_of, microseconds
+from agvent.event import Event, EventId, microseconds
 from agvent.filters.subscription import Subscription
 from agvent.net.address import Address
 from agvent.net.admission import Admission
 from agvent.net.attachment import Attachment
-from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed, item_of
+from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed
+from agvent.net.rows import Events, rows_of
 from agvent.net.tls import Credentials
 from agvent.session.session import Session
 from agvent.types import AgventType
@@ -35,6 +37,8 @@ from agvent.wire import messages as wire
 from agvent.wire.messages import AnyMessage, Attached, Deliver, ForHost, Gap, GetHostKey, Published, Refused
 
 if TYPE_CHECKING:
+    import pyarrow
+
     from agvent.net.agvents import Agvents
     from agvent.net.keyring import Keyring
     from agvent.net.seals import Seals
@@ -46,6 +50,27 @@ class Receipt(msgspec.Struct, frozen=True):
     id: EventId
     entry: str
     epoch: int
+
+
+class Receipts(Sequence[Receipt]):
+    """The receipts of a batch, made when somebody looks at them."""
+
+    def __init__(self, publisher: str, sequences: range, published: Published) -> None:
+        self._publisher, self._sequences, self._published = publisher, sequences, published
+
+    def __len__(self) -> int:
+        return len(self._sequences)
+
+    @overload
+    def __getitem__(self, at: int) -> Receipt: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Receipts: ...
+
+    def __getitem__(self, at: int | slice) -> Receipt | Receipts:
+        if isinstance(at, slice):
+            return Receipts(self._publisher, self._sequences[at], self._published)
+        return Receipt(EventId(self._publisher, self._sequences[at]), self._published.entry, self._published.epoch)
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -201,7 +226,7 @@ class Client:
         if subscribed is not None:
             subscribed.end()
         for arrival in self._unclaimed.pop(id, []):
-            arrival.close_one()
+            arrival.close_all(id)
 
     async def set_context(self, context: Mapping[str, Any] | None) -> None:
         """Says something else about this subscriber, in all its subscriptions."""
@@ -222,53 +247,65 @@ class Client:
         fast: bool = False,
     ) -> Receipt:
         """Publishes an event, and returns when a broker has it on disk; with `fast`, when it has it in memory."""
-        [receipt] = await self.publish_batch([event], to=to, destinations=destinations, expires=expires, fast=fast)
-        return receipt
+        ends = microseconds(expires) if expires is not None else 0
+        if self._is_full:
+            await self._wait_for_room()
+        made = await self.agvents.event_of(event, self.broker) if isinstance(event, Agvent) else event
+        sequence = self._session.publish(made, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
+        published = await self._settled(sequence, fast=fast)
+        return self._receipts(range(sequence, sequence + 1), published, fast=fast)[0]
 
     async def publish_batch(
         self,
-        events: Iterable[Event | Agvent | Mapping[str, Any]],
+        events: Events | pyarrow.RecordBatch | pyarrow.Table,
         *,
         to: str = "",
         destinations: Sequence[str] = (),
         expires: datetime | None = None,
         fast: bool = False,
-    ) -> list[Receipt]:
-        """Publishes events in order, as many at once as the broker gives credit for. A RefusedError names those that
-        were refused; the others are published."""
+    ) -> Sequence[Receipt]:
+        """Publishes events in order, as many at once as the broker gives credit for: of Arrow, each row is one. A
+        RefusedError names those that were refused; the others are published."""
         ends = microseconds(expires) if expires is not None else 0
-        sequences = []
-        for event in events:
-            if isinstance(event, Agvent):
-                made = await self.agvents.event_of(event, self.broker)
-            else:
-                made = event_of(event)
-            if len(self._session.unacknowledged) >= limits.CLIENT_UNACKNOWLEDGED_MAX:
+        first = last = 0
+        remaining = iter(rows_of(events))
+        while given := list(islice(remaining, limits.BATCH_EVENTS_MAX)):
+            chunk = [
+                await self.agvents.event_of(event, self.broker) if isinstance(event, Agvent) else event
+                for event in given
+            ]
+            if self._is_full:
                 self._attachment.say()
                 await self._wait_for_room()
-            sequence = self._session.publish(made, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
-            sequences.append(sequence)
-        if not sequences:
-            return []
-        published = await self._settled(sequences[-1], fast=fast)
-        return self._receipts(sequences, published, fast=fast)
+            last = self._session.publish_batch(chunk, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
+            first = first or last - len(chunk) + 1
+        if not last:
+            return ()
+        published = await self._settled(last, fast=fast)
+        return self._receipts(range(first, last + 1), published, fast=fast)
+
+    @property
+    def _is_full(self) -> bool:
+        return self._session.unacknowledged_events >= limits.CLIENT_UNACKNOWLEDGED_MAX
 
     async def _wait_for_room(self) -> None:
-        while len(self._session.unacknowledged) >= limits.CLIENT_UNACKNOWLEDGED_MAX:
+        while self._is_full:
             self._room.clear()
             await self._room.wait()
 
     async def _settled(self, sequence: int, *, fast: bool) -> Published:
         """Waits until every publication up to a sequence is accepted or refused."""
-        awaited = Awaited(sequence, asyncio.get_running_loop().create_future())
+        awaited = Awaited(sequence, self._loop.create_future())
         self._published[fast].append(awaited)
         self._attachment.say()
         return await awaited.answer
 
-    def _receipts(self, sequences: list[int], published: Published, *, fast: bool) -> list[Receipt]:
-        reasons = [(at, self._refused.pop((fast, one), None)) for at, one in enumerate(sequences)]
-        refused = {at: reason for at, reason in reasons if reason is not None}
-        receipts = [Receipt(EventId(self.name, one), published.entry, published.epoch) for one in sequences]
+    def _receipts(self, sequences: range, published: Published, *, fast: bool) -> Receipts:
+        receipts = Receipts(self.name, sequences, published)
+        refused = {}
+        if self._refused:
+            reasons = [(at, self._refused.pop((fast, one), None)) for at, one in enumerate(sequences)]
+            refused = {at: reason for at, reason in reasons if reason is not None}
         if refused:
             raise RefusedError(refused, [one for at, one in enumerate(receipts) if at not in refused])
         return receipts
@@ -333,22 +370,24 @@ class Client:
                 self._unclaimed.setdefault(id, []).append(arrival)
 
     def _put(self, subscribed: Subscribed, arrival: Arrival) -> None:
-        item = item_of(arrival, subscribed.subscription.id)
-        if subscribed.admits and isinstance(item, Delivery) and item.is_agvent:
-            assert isinstance(arrival.message, Deliver)
-            item.admission = Admission(self._ask_host, arrival.message, item.subscription)
-        subscribed.put(item)
+        items = arrival.items(subscribed.subscription.id)
+        if subscribed.admits:
+            for item in items:
+                if isinstance(item, Delivery) and item.is_agvent:
+                    assert isinstance(arrival.message, Deliver)
+                    item.admission = Admission(self._ask_host, arrival.message, item.subscription)
+        subscribed.put(items)
 
-    def _done(self, message: Deliver | Gap) -> None:
+    def _done(self, message: Deliver | Gap, until: int) -> None:
         """Acknowledges; a script does so from its own thread."""
         if threading.get_ident() == self._thread:
-            self._finish(message)
+            self._finish(message, until)
         else:
-            self._loop.call_soon_threadsafe(self._finish, message)
+            self._loop.call_soon_threadsafe(self._finish, message, until)
 
-    def _finish(self, message: Deliver | Gap) -> None:
+    def _finish(self, message: Deliver | Gap, until: int) -> None:
         if message.number:  # a notice of the session's own has none
-            self._session.done(message)
+            self._session.done(message, until)
             self._attachment.say()
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
-from functools import cached_property
-from typing import Any, Self
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, Self
 
 import msgspec
 
@@ -15,22 +14,61 @@ from agvent.errors import CallerError
 from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.net.admission import Admission
+from agvent.wire.batches import sequences_in
 from agvent.wire.codec import decode_event, decode_visitor
+from agvent.wire.lines import is_lines, lines_in, places_in
 from agvent.wire.messages import Deliver, Gap
+
+ACKNOWLEDGED: Final = -1
+"""The place of a delivery that was."""
 
 
 class Arrival:
-    """What came, for one or several subscriptions of a client; it is done when all of them are."""
+    """What came, for one or several subscriptions of a client. An event is done when all of them are; `done` is told
+    the number up to which all events are."""
 
-    def __init__(self, message: Deliver | Gap, done: Callable[[Deliver | Gap], None]) -> None:
+    def __init__(self, message: Deliver | Gap, done: Callable[[Deliver | Gap, int], None]) -> None:
         self.message = message
         self._done = done
-        self._open = len(message.subscriptions)
+        self._lines = lines_in(message.event) if isinstance(message, Deliver) and message.count > 1 else []
+        self._open = [0] * (len(self._lines) or 1)  # by place, the subscriptions that are not done
+        for id in message.subscriptions:
+            for place in self._places(id):
+                self._open[place] += 1
+        self._left = 0  # the first place that is not done
 
-    def close_one(self) -> None:
-        self._open -= 1
-        if self._open == 0:
-            self._done(self.message)
+    def _places(self, id: str) -> Sequence[int]:
+        """The places of a subscription's events in what came."""
+        if not self._lines:
+            return (0,)
+        assert isinstance(self.message, Deliver)
+        pick = self.message.picked[self.message.subscriptions.index(id)]
+        return places_in(pick, len(self._lines))
+
+    def items(self, id: str) -> list[Delivery | GapNotice]:
+        """What a subscription gets of it."""
+        message = self.message
+        if isinstance(message, Gap):
+            return [GapNotice(self, message, id)]
+        if not self._lines:
+            return [Delivery(self, 0, message.event, message.sequence, id)]
+        sequences = sequences_in(message)
+        return [Delivery(self, place, self._lines[place], sequences[place], id) for place in self._places(id)]
+
+    def close(self, place: int) -> None:
+        """One subscription is done with one event."""
+        is_open = self._open
+        is_open[place] -= 1
+        if place == self._left and not is_open[place]:
+            count = len(is_open)
+            while self._left < count and not is_open[self._left]:
+                self._left += 1
+            self._done(self.message, self.message.number - count + self._left)
+
+    def close_all(self, id: str) -> None:
+        """A subscription is done with everything."""
+        for place in self._places(id):
+            self.close(place)
 
 
 class Delivery:
@@ -39,12 +77,13 @@ class Delivery:
     Of an agvent that a subscription with `admit` let in, `agvent` has attributes to read and behaviours to await,
     `told` is what it said on its arrival; `refusal` says why it was not let in."""
 
-    def __init__(self, arrival: Arrival, message: Deliver, subscription: str) -> None:
-        self._arrival: Arrival | None = arrival
-        self._content = message.event
+    __slots__ = ("_arrival", "_content", "_event", "_place", "_sequence", "admission", "subscription")
+
+    def __init__(self, arrival: Arrival, place: int, content: bytes, sequence: int, subscription: str) -> None:
+        self._arrival, self._place = arrival, place
+        self._content, self._sequence = content, sequence
+        self._event: Event | None = None
         self.subscription = subscription
-        self.id = EventId(message.publisher, message.sequence)
-        self.fast = message.fast
         self.admission: Admission | None = None
 
     @property
@@ -69,17 +108,27 @@ class Delivery:
 
     @property
     def is_agvent(self) -> bool:
-        return decode_visitor(self._content).cargo is not None
+        return not is_lines(self._content) and decode_visitor(self._content).cargo is not None
 
-    @cached_property
+    @property
+    def id(self) -> EventId:
+        return EventId(self._arrival.message.publisher, self._sequence)
+
+    @property
+    def fast(self) -> bool:
+        return self._arrival.message.fast
+
+    @property
     def event(self) -> Event:
         """The event as it was published, with its id."""
-        return msgspec.structs.replace(decode_event(self._content), id=self.id)
+        if self._event is None:
+            self._event = msgspec.structs.replace(decode_event(self._content), id=self.id)
+        return self._event
 
     def acknowledge(self) -> None:
-        if self._arrival is not None:
-            arrival, self._arrival = self._arrival, None
-            arrival.close_one()
+        if self._place >= 0:
+            self._arrival.close(self._place)
+            self._place = ACKNOWLEDGED
 
     def __repr__(self) -> str:
         return f"Delivery({self.id.publisher}:{self.id.sequence} for {self.subscription!r})"
@@ -99,7 +148,7 @@ class GapNotice:
     def acknowledge(self) -> None:
         if self._arrival is not None:
             arrival, self._arrival = self._arrival, None
-            arrival.close_one()
+            arrival.close(0)
 
     def __repr__(self) -> str:
         return f"GapNotice({self.publisher}:{self.first}-{self.last}, {self.reason}, for {self.subscription!r})"
@@ -144,19 +193,12 @@ class Subscribed:
         self._waiting.clear()
         return items
 
-    def put(self, item: Delivery | GapNotice) -> None:
+    def put(self, items: Iterable[Delivery | GapNotice]) -> None:
         """Queues what came: the broker's window bounds how much that is."""
-        self._waiting.append(item)
+        self._waiting.extend(items)
         self._came.set()
 
     def end(self) -> None:
         """Nothing comes any more; what waits is given still."""
         self._ended = True
         self._came.set()
-
-
-def item_of(arrival: Arrival, subscription: str) -> Delivery | GapNotice:
-    message = arrival.message
-    if isinstance(message, Deliver):
-        return Delivery(arrival, message, subscription)
-    return GapNotice(arrival, message, subscription)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterable
+from itertools import compress
+from typing import NamedTuple
 
 import msgspec
 
 from agvent import limits
 from agvent.broker.interface import Append, Came, Effect, Input, Send
 from agvent.broker.records import Accepted, Acknowledged, Arrived, Noticed
-from agvent.wire.messages import Copies, Deliver
+from agvent.wire.lines import places_in
+from agvent.wire.messages import Copies, Deliver, Publication
 
 
 class Hop(msgspec.Struct, frozen=True):
@@ -29,16 +32,40 @@ class Hop(msgspec.Struct, frozen=True):
     reason: str = ""
 
 
+class Noted(NamedTuple):
+    """A hop, and the events it is of: a publisher's from one sequence to another. Of an arrival, for each client the
+    places of a batch's events that went to it."""
+
+    publisher: str
+    first: int
+    last: int
+    fast: bool
+    hop: Hop
+    places: tuple[tuple[bytes, ...], ...] = ()
+
+    def of(self, sequence: int) -> Hop:
+        """The hop of one of them."""
+        if not self.places:
+            return self.hop
+        count, place = self.last - self.first + 1, sequence - self.first
+        went = [any(place in places_in(pick, count) for pick in picks) for picks in self.places]
+        return msgspec.structs.replace(self.hop, clients=tuple(compress(self.hop.clients, went)))
+
+
 class Memory:
     """The last hops, oldest first, and counts since the start."""
 
     def __init__(self, broker: str) -> None:
         self.broker = broker
         self.counts: Counter[str] = Counter()
-        self._ring: deque[tuple[str, int, bool, Hop]] = deque(maxlen=limits.HOPS_KEPT_MAX)
+        self._ring: deque[Noted] = deque(maxlen=limits.HOPS_KEPT_MAX)
 
     def find(self, publisher: str, sequence: int, *, fast: bool = False) -> list[Hop]:
-        return [hop for p, s, f, hop in self._ring if (p, s, f) == (publisher, sequence, fast)]
+        return [
+            noted.of(sequence)
+            for noted in self._ring
+            if noted.first <= sequence <= noted.last and (noted.publisher, noted.fast) == (publisher, fast)
+        ]
 
     def note(self, inputs: Iterable[Input], effects: Iterable[Effect], names: dict[str, str], now: int) -> None:
         """Notes a step; `names` has the neighbour of each link."""
@@ -55,15 +82,14 @@ class Memory:
         """Notes that a subscriber let an agvent in, or why not."""
         what = "refused" if refusal else "admitted"
         hop = Hop(now, what, self.broker, clients=(client,), reason=refusal)
-        self._ring.append((delivery.publisher, delivery.sequence, delivery.fast, hop))
+        self._ring.append(_noted(delivery, hop))
         self.counts[f"agvents_{what}"] += 1
 
     def _copies(self, copies: Copies, what: str, peer: str, now: int) -> None:
         publication = copies.publication
         homes = tuple(target.home for target in copies.targets)
-        hop = Hop(now, what, self.broker, peer, homes)
-        self._ring.append((publication.publisher, publication.sequence, publication.fast, hop))
-        self.counts[f"copies_{what}"] += 1
+        self._ring.append(_noted(publication, Hop(now, what, self.broker, peer, homes)))
+        self.counts[f"copies_{what}"] += publication.count
 
     def _records(self, effect: Append, now: int) -> None:
         for record in effect.records:
@@ -79,10 +105,14 @@ class Memory:
         if isinstance(record, Accepted):
             fault = next((answered.fault for answered in record.entered.answers if answered.fault), "")
             homes = tuple(target.home for target in record.targets)
-            hop = Hop(now, "entered", self.broker, homes=homes, reason=fault)
-            self.counts["events_entered"] += 1
+            self._ring.append(_noted(publication, Hop(now, "entered", self.broker, homes=homes, reason=fault)))
+            self.counts["events_entered"] += publication.count
         else:
             hop = Hop(now, "arrived", self.broker, "", (), tuple(client for client, _ in record.deliveries))
-            self.counts["events_arrived"] += 1
+            self._ring.append(_noted(publication, hop, record.places))
+            self.counts["events_arrived"] += publication.count
             self.counts["deliveries_queued"] += len(record.deliveries)
-        self._ring.append((publication.publisher, publication.sequence, publication.fast, hop))
+
+
+def _noted(what: Publication | Deliver, hop: Hop, places: tuple[tuple[bytes, ...], ...] = ()) -> Noted:
+    return Noted(what.publisher, what.first, what.sequence, what.fast, hop, places)

@@ -98,7 +98,7 @@ class Operator:
             "clients": self._clients(),
             "subscriptions": len(tables.homes.current),
             "brokers": tables.advertisements.owners(),
-            "custody": len(tables.custody.held),
+            "custody": tables.custody.event_count,
             "epoch": tables.interests.epoch,
             "journal_bytes": journal.segment_bytes + journal.snapshot_bytes,
             "counts": {**server.memory.counts, "groups": server.commit.groups, "records": server.commit.records},
@@ -128,7 +128,7 @@ class Operator:
             {
                 "client": name,
                 "attached": bool(client.link),
-                "waiting": len(client.durable.waiting),
+                "waiting": client.durable.event_count,
                 "delivered": client.durable.received - first_number(name),
                 "moving": "here" if client.is_moving else "away" if client.claimed else "",
             }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import uvloop
@@ -119,7 +119,7 @@ class ScriptClient:
     def publish(self, event: Event | Agvent | Mapping[str, Any], **options: Any) -> Receipt:
         return self._thread.wait(self.client.publish(event, **options))
 
-    def publish_batch(self, events: Iterable[Event | Agvent | Mapping[str, Any]], **options: Any) -> list[Receipt]:
+    def publish_batch(self, events: Iterable[Event | Agvent | Mapping[str, Any]], **options: Any) -> Sequence[Receipt]:
         return self._thread.wait(self.client.publish_batch(events, **options))
 
 

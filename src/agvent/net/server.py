@@ -38,6 +38,7 @@ from agvent.net.commit import GroupCommit
 from agvent.net.config import Config, Tls, identity
 from agvent.net.connection import Connection
 from agvent.net.door import Door, Principal
+from agvent.net.grants import ALL
 from agvent.net.hops import Memory
 from agvent.net.introduction import Introduction, TurnedAway, Welcome, introduction_of
 from agvent.net.logs import Log, to_stderr
@@ -47,6 +48,7 @@ from agvent.net.own_client import MARK, OwnClient
 from agvent.net.tls import dial_context, peer_of, server_context
 from agvent.net.visits import Visits
 from agvent.store.journal import Journal
+from agvent.wire.batches import taken_apart
 from agvent.wire.link import Change
 from agvent.wire.messages import AnyMessage, Attach, ForHost, Hello, Publish, Subscribe
 from agvent.wire.names import name_of
@@ -324,11 +326,20 @@ class BrokerServer:
             elif isinstance(one, ForHost) and link in self.clients:
                 self.visits.came(connection, one)
             elif link in self.clients:
-                self._admit(connection, one, inputs)
+                for part in self._parts(link, one):
+                    self._admit(connection, part, inputs)
             else:
                 inputs.append(Came(link, one))
         if inputs:
             self.give(inputs)
+
+    def _parts(self, link: str, message: AnyMessage) -> list[AnyMessage]:
+        """A message; a batch of one who may not publish everything, event by event."""
+        if not isinstance(message, Publish) or self.principals[link].grants is ALL:
+            return [message]
+        if not 1 < message.publication.count <= limits.BATCH_EVENTS_MAX:
+            return [message]
+        return [Publish(single) for single in taken_apart(message.publication)]
 
     def _admit(self, connection: Connection, message: AnyMessage, inputs: list[Input]) -> None:
         """A client's message, if it may say it. A publication that it may not make is settled as one without an

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
+from agvent.wire.batches import sequences_in
 from agvent.wire.messages import Deliver, Gap
 
 
@@ -17,8 +18,8 @@ class Inbox:
     def __init__(self) -> None:
         self.received = 0
         self._undone: list[int] = []  # a heap of the numbers given, without those at its top that are done
-        self._done: set[int] = set()  # numbers in the heap that are done
-        self._ahead: dict[int, tuple[str, int]] = {}  # number -> publisher and sequence
+        self._done: dict[int, int] = {}  # number in the heap -> up to which number its events are done
+        self._ahead: dict[int, Deliver | Gap] = {}  # by number
         self._next: dict[int, int] = {}  # number -> the one sent after it, of those that came
         self._early: dict[int, Deliver | Gap] = {}  # `behind` -> what waits for it
 
@@ -31,22 +32,25 @@ class Inbox:
         """The broker sends nothing up to a number any more: an earlier process had it, or an earlier boot."""
         if number > self.received:
             self.received = number
-            self._ahead = {one: event for one, event in self._ahead.items() if one > number}
+            self._ahead = {one: message for one, message in self._ahead.items() if one > number}
 
     def given_ahead(self) -> set[tuple[str, int]]:
         """The events beyond `received` that were given."""
-        return {*self._ahead.values()}
+        given = [one for one in self._ahead.values() if isinstance(one, Deliver)]
+        return {(one.publisher, sequence) for one in given for sequence in sequences_in(one)}
 
     @property
     def acknowledged(self) -> int:
         """The number up to which everything was given and is done."""
-        return min(self.received, self._undone[0] - 1) if self._undone else self.received
+        return min(self.received, self._done[self._undone[0]]) if self._undone else self.received
 
-    def done(self, number: int) -> None:
-        """The caller is done with a delivery it was given, by this home or one before it."""
-        self._done.add(number)
-        while self._undone and self._undone[0] in self._done:
-            self._done.remove(heappop(self._undone))
+    def done(self, number: int, until: int) -> None:
+        """The caller is done with a delivery it was given, as far as its event of number `until`. One that a home
+        before this one gave says nothing here."""
+        if number in self._done:
+            self._done[number] = until
+        while self._undone and self._done[self._undone[0]] == self._undone[0]:
+            del self._done[heappop(self._undone)]
 
     def take(self, message: Deliver | Gap) -> list[Deliver | Gap]:
         """What may be given now that this one is here; nothing of a repeat."""
@@ -74,5 +78,6 @@ class Inbox:
         while waiting is not None:
             given.append(waiting)
             heappush(self._undone, waiting.number)
-            self._ahead[waiting.number] = (waiting.publisher, waiting.sequence if isinstance(waiting, Deliver) else 0)
+            self._done[waiting.number] = waiting.number - (waiting.event_count if isinstance(waiting, Deliver) else 1)
+            self._ahead[waiting.number] = waiting
             waiting = self._early.pop(waiting.number, None)

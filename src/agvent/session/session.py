@@ -8,8 +8,9 @@ would have to be saved to outlive the process.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import takewhile
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -18,7 +19,8 @@ from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.session.inbox import Inbox
 from agvent.types import AgventType
-from agvent.wire.codec import encode_event
+from agvent.wire.batches import put_together
+from agvent.wire.codec import content_of
 from agvent.wire.messages import (
     Advertise,
     Advertised,
@@ -66,6 +68,7 @@ class Session:
         self.credit = 0
         self.requests: dict[int, Request] = {}  # unanswered, oldest first
         self.unacknowledged: dict[tuple[bool, int], Publication] = {}  # in order of sequence for each kind
+        self.unacknowledged_events = 0  # in them
         self.types: dict[str, Advertise] = {}
         self.subscriptions: dict[str, Subscribe] = {}
         self._sequences = [0, 0]  # durable, fast
@@ -75,8 +78,9 @@ class Session:
         self._request = 0
         self._version = 0
         self._sent: dict[tuple[bool, int], int] = {}  # publications that went out on this link, and their bytes
-        self._sent_bytes = 0
+        self._sent_bytes = self._sent_events = 0
         self._unsent: deque[tuple[bool, int]] = deque()  # those that did not, in order
+        self._owes_received = False  # an acknowledgement of deliveries
         self._out: list[AnyMessage] = []
 
     # What the caller asks
@@ -113,17 +117,47 @@ class Session:
         return self._ask(Unsubscribe(self._next_request(), id))
 
     def publish(
-        self, event: Event, *, to: str = "", destinations: tuple[str, ...] = (), expires: int = 0, fast: bool = False
+        self,
+        event: Event | Mapping[str, Any],
+        *,
+        to: str = "",
+        destinations: tuple[str, ...] = (),
+        expires: int = 0,
+        fast: bool = False,
     ) -> int:
-        """Publishes an event and gives its sequence; it goes out when the broker's credit allows."""
+        """Publishes an event and gives its sequence; it goes out when the broker's credit allows, together with its
+        neighbours."""
         self._sequences[fast] += 1
         sequence = self._sequences[fast]
-        publication = Publication(
-            self.client, sequence, encode_event(event), to, destinations, expires, fast, self.life
-        )
-        self.unacknowledged[fast, sequence] = publication
-        self._unsent.append((fast, sequence))
+        self._queue(Publication(self.client, sequence, content_of(event), to, destinations, expires, fast, self.life))
         return sequence
+
+    def publish_batch(
+        self,
+        events: Iterable[Event | Mapping[str, Any]],
+        *,
+        to: str = "",
+        destinations: tuple[str, ...] = (),
+        expires: int = 0,
+        fast: bool = False,
+    ) -> int:
+        """Publishes events and gives the last one's sequence. If one of them is no event, none is published."""
+        contents = [content_of(event) for event in events]
+        first = self._sequences[fast] + 1
+        self._sequences[fast] += len(contents)
+        singles = (
+            Publication(self.client, first + place, content, to, destinations, expires, fast, self.life)
+            for place, content in enumerate(contents)
+        )
+        for publication in put_together(singles):
+            self._queue(publication)
+        return self._sequences[fast]
+
+    def _queue(self, publication: Publication) -> None:
+        key = (publication.fast, publication.sequence)
+        self.unacknowledged[key] = publication
+        self.unacknowledged_events += publication.count
+        self._unsent.append(key)
 
     def _next_request(self) -> int:
         self._request += 1
@@ -145,10 +179,13 @@ class Session:
 
     def link_up(self) -> None:
         first, fast_first = (
-            min((s for f, s in self.unacknowledged if f == fast), default=self._sequences[fast] + 1) for fast in (0, 1)
+            self._first_unacknowledged(fast=fast) or self._sequences[fast] + 1 for fast in (False, True)
         )
         durable, fast = (inbox.acknowledged for inbox in self.inboxes)
         self._out = [Attach(self.client, self.incarnation, durable, fast, first, fast_first, self.broker, self.moves)]
+
+    def _first_unacknowledged(self, *, fast: bool) -> int:
+        return min((one.first for one in self.unacknowledged.values() if one.fast == fast), default=0)
 
     def link_down(self) -> None:
         self.attached = False
@@ -159,18 +196,27 @@ class Session:
     def take(self) -> list[AnyMessage]:
         """The messages to send now."""
         if self.attached:
-            self._out.extend(Publish(publication) for publication in self._sendable())
+            if self._owes_received:
+                self._owes_received = False
+                self._out.append(Received(*(inbox.acknowledged for inbox in self.inboxes)))
+            self._out.extend(Publish(publication) for publication in put_together(self._sendable()))
         out, self._out = self._out, []
         return out
 
     def _sendable(self) -> Iterator[Publication]:
-        while self._unsent and len(self._sent) < self.credit and self._sent_bytes < limits.PUBLISH_BYTES_MAX:
+        while self._unsent and len(self._sent) < self.credit and self._has_room:
             key = self._unsent.popleft()
-            if key in self.unacknowledged:
-                self._sent[key] = len(self.unacknowledged[key].event)
-                self._sent_bytes += self._sent[key]
+            publication = self.unacknowledged.get(key)
+            if publication is not None:
+                self._sent[key] = len(publication.event)
+                self._sent_bytes += len(publication.event)
+                self._sent_events += publication.count
                 self._tried[key[0]] = max(key[1], self._tried[key[0]])
-                yield self.unacknowledged[key]
+                yield publication
+
+    @property
+    def _has_room(self) -> bool:
+        return self._sent_bytes < limits.PUBLISH_BYTES_MAX and self._sent_events < limits.PUBLISH_EVENTS_MAX
 
     def receive(self, message: AnyMessage) -> list[AnyMessage]:
         """What the caller should know of a message: nothing of a repeat."""
@@ -198,8 +244,8 @@ class Session:
             given = self._without_had(given)
         if self.prompt:
             for one in given:
-                inbox.done(one.number)
-            self._acknowledge()
+                inbox.done(one.number, one.number)
+            self._owes_received = True
         return [*given]
 
     def _without_had(self, given: list[Deliver | Gap]) -> list[Deliver | Gap]:
@@ -207,35 +253,35 @@ class Session:
         again = [one for one in given if isinstance(one, Deliver) and (one.publisher, one.sequence) in self._had]
         for one in again:
             self._had.discard((one.publisher, one.sequence))
-            self.inboxes[False].done(one.number)
+            self.inboxes[False].done(one.number, one.number)
         return [one for one in given if one not in again]
 
-    def done(self, message: Deliver | Gap) -> None:
-        """The caller is done with a delivery: it will not come again, whatever happens to this process."""
+    def done(self, message: Deliver | Gap, until: int | None = None) -> None:
+        """The caller is done with a delivery, or as far as its event of this number: that will not come again, whatever
+        happens to this process."""
         inbox = self.inboxes[message.fast]
         before = inbox.acknowledged
-        inbox.done(message.number)
-        if self.attached and inbox.acknowledged > before:
-            self._acknowledge()
-
-    def _acknowledge(self) -> None:
-        self._out = [one for one in self._out if not isinstance(one, Received)]
-        self._out.append(Received(*(inbox.acknowledged for inbox in self.inboxes)))
+        inbox.done(message.number, message.number if until is None else until)
+        if inbox.acknowledged > before:
+            self._owes_received = True
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
         ours = (key for key in self.unacknowledged if key[0] == message.fast)
         done = list(takewhile(lambda key: key[1] <= message.sequence, ours))
         for key in done:
-            del self.unacknowledged[key]
-            self._sent_bytes -= self._sent.pop(key, 0)
+            count = self.unacknowledged.pop(key).count
+            self.unacknowledged_events -= count
+            if key in self._sent:
+                self._sent_bytes -= self._sent.pop(key)
+                self._sent_events -= count
         return [message] if done else []
 
     def _attached(self, message: Attached) -> list[AnyMessage]:
         """Says again what was not answered; to a new home, or one that lost its disk, everything that is to hold."""
         self.attached, self.credit = True, message.credit
         self._sent.clear()
-        self._sent_bytes = 0
+        self._sent_bytes = self._sent_events = 0
         self._unsent = deque(self.unacknowledged)
         known = (self.broker, self.incarnation)
         lost = known not in (("", 0), (message.broker, message.incarnation))
@@ -285,7 +331,7 @@ class Session:
     def _retry_elsewhere(self) -> None:
         """What was sent and not acknowledged goes to another entry now, and says so: it may come to a home twice."""
         for fast in (False, True):
-            first = min((sequence for kind, sequence in self.unacknowledged if kind == fast), default=0)
+            first = self._first_unacknowledged(fast=fast)
             if 0 < first <= self._tried[fast]:
                 self._retried[fast] = (*self._retried[fast], (first, self._tried[fast]))[-limits.RETRIED_MAX :]
         for key, publication in self.unacknowledged.items():

@@ -19,6 +19,7 @@ from agvent.filters.languages import parse
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.sim.world import History
+from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.codec import decode_event
 from agvent.wire.messages import Deliver, Gap
 from agvent.wire.names import name_of
@@ -78,10 +79,11 @@ class Ledger:
         self.positions: dict[tuple[str, int], dict[int, dict[str, Heads]]] = {}  # entry -> epoch -> homes
         self._read(history)
         self.received = [
-            (told.client, id, told.message.publisher, told.message.sequence)
+            (told.client, id, one.publisher, one.sequence)
             for told in history.told
             if isinstance(told.message, Deliver) and not told.message.fast
-            for id in told.message.subscriptions
+            for one in deliveries_in(told.message)
+            for id in one.subscriptions
         ]
         self.gaps = [
             (told.client, told.message)
@@ -121,8 +123,10 @@ class Ledger:
                 here[record.home] = Heads(record.incarnation, record.position)
                 self.positions.setdefault(broker, {})[record.epoch] = dict(here)
             elif isinstance(record, Accepted):
-                event = decode_event(record.publication.event)
-                self.events.append(AcceptedEvent(record, event, on_disk.at, dict(here)))
+                for publication in taken_apart(record.publication):
+                    single = msgspec.structs.replace(record, publication=publication)
+                    event = decode_event(publication.event)
+                    self.events.append(AcceptedEvent(single, event, on_disk.at, dict(here)))
 
     def _close(self, broker: tuple[str, int], record: Closed) -> None:
         for known in self.versions[broker]:

@@ -38,7 +38,7 @@ def _lost_with_disks(world: World, homes: list[str]) -> list[Row]:
         if isinstance(one.record, Accepted):
             publication = one.record.publication
             by_publisher = entered.setdefault((one.broker, one.incarnation), {})
-            by_publisher.setdefault(publication.publisher, []).append(publication.sequence)
+            by_publisher.setdefault(publication.publisher, []).extend((publication.first, publication.sequence))
     return [
         {
             "home_broker": home,
@@ -60,7 +60,7 @@ def _traces(world: World) -> list[Row]:
     return [
         {
             "publisher": hop.event[0],
-            "sequence": hop.event[1],
+            "sequence": sequence,
             "quality": "fast" if hop.event[2] else DURABLE,
             "destination": logged_name(home, world.brokers[home].incarnation),
             "hop": hop.hop,
@@ -73,4 +73,5 @@ def _traces(world: World) -> list[Row]:
         }
         for hop in world.hops
         for home in hop.homes
+        for sequence in range(hop.event[1] - hop.events + 1, hop.event[1] + 1)
     ]

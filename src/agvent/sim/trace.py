@@ -16,6 +16,7 @@ from agvent.wire.messages import (
     Copies,
     Deliver,
     Delta,
+    Publication,
     Publish,
     Routed,
     Subscribe,
@@ -64,17 +65,22 @@ def _shown(message: AnyMessage) -> str:
         case Copies(_, publication, targets, trace, attempt):
             homes = " ".join(f"{target.home}@{target.position}<{target.predecessor}" for target in targets)
             way = " ".join(broker for broker, _ in trace)
-            return f"{publication.publisher}:{publication.sequence} for {homes} by {way} attempt {attempt}"
+            return f"{_events(publication)} for {homes} by {way} attempt {attempt}"
         case Took(_, _, publisher, sequence, _, homes):
             return f"{publisher}:{sequence} for {' '.join(homes)}"
-        case Deliver(number, _, _, publisher, sequence, _, _, subscriptions):
-            return f"#{number} {publisher}:{sequence} for {' '.join(subscriptions)}"
+        case Deliver(number, _, _, _, _, _, _, subscriptions):
+            return f"#{number} {_events(message)} for {' '.join(subscriptions)}"
         case Publish(publication):
-            return f"{publication.publisher}:{publication.sequence}"
+            return _events(publication)
         case Subscribe(request, version, subscription):
             return f"{subscription.id} version {version} request {request}"
         case _:
             return ""
+
+
+def _events(one: Publication | Deliver) -> str:
+    """The publisher and the sequence, of a batch from the first to the last."""
+    return f"{one.publisher}:{one.sequence}" if one.count == 1 else f"{one.publisher}:{one.first}-{one.sequence}"
 
 
 def _body(body: object) -> str:

@@ -67,6 +67,9 @@ class Actors:
             if self.random.random() < 0.1:
                 options["fast"] = True
             self.world.ask(name, "publish", agvent(self._event(name)), **options)
+            if self.random.random() < 0.3:
+                events = [self._event(name) for _ in range(self.random.choice((2, 3, 8)))]
+                self.world.ask(name, "publish_batch", events, **options)
 
     def _event(self, name: str) -> Event:
         random = self.random

@@ -64,7 +64,8 @@ EventKey = tuple[str, int, bool]
 
 
 class Hop(msgspec.Struct):
-    """A copy's way over one link: the `hop`th of its way. Times are 0 where it was not sent or not received."""
+    """A copy's way over one link: the `hop`th of its way. Times are 0 where it was not sent or not received. A batch
+    has the key of its last event."""
 
     event: EventKey
     source: str
@@ -75,6 +76,7 @@ class Hop(msgspec.Struct):
     received: int = 0
     queue: int = 0
     bytes: int = 0
+    events: int = 1
 
 
 def event_of(copies: Copies) -> EventKey:
@@ -235,6 +237,7 @@ class World:
         queue = node.ends[target].queued if target in node.ends else 0
         hop = Hop(event_of(copies), node.name, target, len(copies.trace), tuple(t.home for t in copies.targets))
         hop.sent, hop.queue, hop.bytes = self.now, queue, len(copies.publication.event)
+        hop.events = copies.publication.count
         self.hops.append(hop)
         self._under_way.setdefault((hop.event, node.name, target), deque()).append(hop)
 

@@ -1,20 +1,22 @@
 """Messages and events as bytes, and frames: length, checksum, content.
 
 MessagePack carries every kind of an event's values; Elvin's 32-bit integers are an extension type, so that they come
-back as what they were.
+back as what they were. An event that JSON says exactly is a line of it, so that many are a batch (lines.py).
 """
 
 from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
 
-from agvent import limits
+from agvent import event_json, limits
 from agvent.errors import AgventError, WireError
-from agvent.event import Cargo, Event, Int32
+from agvent.event import Cargo, Event, Int32, event_of
+from agvent.wire.lines import is_lines, line_of
 from agvent.wire.messages import AnyMessage
 
 PREFIX: Final = struct.Struct(">II")
@@ -63,6 +65,11 @@ def decode_message(content: bytes) -> AnyMessage:
     return _decoded(_messages, content)  # type: ignore[no-any-return]
 
 
+def content_of(source: Event | Mapping[str, Any]) -> bytes:
+    """The bytes by which an event is published: a line if one says it, else MessagePack."""
+    return line_of(source) or encode_event(event_of(source))
+
+
 def encode_event(event: Event) -> bytes:
     """The bytes of an event; they come back as an equal event, kinds and all."""
     return _encoder.encode(event)
@@ -70,11 +77,16 @@ def encode_event(event: Event) -> bytes:
 
 def decode_event(content: bytes) -> Event:
     """The event of these bytes, checked as every event is."""
+    if is_lines(content):
+        return _of_line(content)
     return _decoded(_events, content)  # type: ignore[no-any-return]
 
 
 def decode_visitor(content: bytes) -> Visitor:
     """What a sandbox reads of an event."""
+    if is_lines(content):
+        event = _of_line(content)
+        return Visitor({**event.attributes}, event.type)
     return _decoded(_visitors, content)  # type: ignore[no-any-return]
 
 
@@ -86,6 +98,13 @@ def encode_value(value: Any) -> bytes:
 def decode_value(content: bytes) -> Any:
     """The value of these bytes, not yet checked to be an event's."""
     return _decoded(_values, content)
+
+
+def _of_line(content: bytes) -> Event:
+    try:
+        return event_json.decode_event(content)
+    except AgventError as error:
+        raise WireError(f"not an event: {error.message[:200]}") from None
 
 
 def _decoded(decoder: msgspec.msgpack.Decoder[Any], content: bytes) -> Any:

@@ -35,6 +35,8 @@ class Publication(Part, frozen=True):
     `to` is an SQL filter over a subscriber's context, `destinations` the clients it is for (all if empty). `life` tells
     a publisher's process from one before it that had the same name. `retried` are the sequences, from one to another,
     that this life sent to a second entry because the first had not acknowledged them: a home drops the repeat.
+
+    A batch is `count` events, the last of which has this sequence; `event` is then a line for each (lines.py).
     """
 
     publisher: str
@@ -46,6 +48,12 @@ class Publication(Part, frozen=True):
     fast: bool = False
     life: int = 0
     retried: tuple[tuple[int, int], ...] = ()
+    count: int = 1
+
+    @property
+    def first(self) -> int:
+        """The sequence of its first event."""
+        return self.sequence - self.count + 1
 
 
 class Call(Part, frozen=True):
@@ -147,6 +155,9 @@ class Deliver(Message, frozen=True, tag=34):
 
     `after` is the number sent before it, `behind` that of the same publisher's one before it: a large event may come
     later than what was sent after it, and holds back its own publisher's events only.
+
+    Of a batch of `count` it has the events at `places`, and for each subscription which of those (batches.py). Each
+    event has a number: `number` is the last one's, and so is `sequence`.
     """
 
     number: int
@@ -157,6 +168,18 @@ class Deliver(Message, frozen=True, tag=34):
     fast: bool
     event: bytes
     subscriptions: tuple[str, ...]
+    count: int = 1
+    places: bytes = b""
+    picked: tuple[bytes, ...] = ()
+
+    @property
+    def first(self) -> int:
+        """The sequence of its batch's first event."""
+        return self.sequence - self.count + 1
+
+    @property
+    def event_count(self) -> int:
+        return len(self.places) // 2 or self.count
 
 
 class Gap(Message, frozen=True, tag=35):

@@ -6,6 +6,7 @@ import pytest
 
 from agvent import limits
 from agvent.broker.broker import Broker
+from agvent.broker.deliveries import BOOT_SHIFT
 from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
@@ -46,7 +47,7 @@ def attached() -> Broker:
     attach = Came("ada", Attach("ada", 0, 0, 0, 1, 1))
     effects = synced(broker, broker.step([LinkUp("ada", to_broker=False), attach], 2), 2)
     assert [effect.message for effect in effects if isinstance(effect, Send)] == [
-        Attached("B1", 1, limits.PUBLISH_CREDIT, 0, 0, 0, 1 << 32)
+        Attached("B1", 1, limits.PUBLISH_CREDIT, 0, 0, 0, 1 << BOOT_SHIFT)
     ]
     return broker
 

@@ -1,0 +1,136 @@
+"""Events as lines of JSON, so that many travel as one: a batch's content is a line for each of its events.
+
+A line says what event_json.py reads in it. An event that a line says exactly is a line already when it is alone, so
+that several are put together without being read again; every other one (bytes, timestamps, an agvent's cargo) is
+MessagePack, and travels alone. The first byte tells them apart.
+
+Places are which events of a batch are meant: two bytes each, ascending; none stands for all.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+
+from agvent import limits
+from agvent.event import Event
+
+BRACE: Final = b"{"
+FEED: Final = b"\n"
+ADDRESSES: Final = ("$type", "$topic", "$channel")
+SHAPES_KEPT: Final = 4_096
+
+_encoder = msgspec.json.Encoder()
+
+
+def is_lines(content: bytes) -> bool:
+    """Is it JSON? MessagePack has no map that begins with a brace."""
+    return content[:1] == BRACE
+
+
+def line_of(source: Event | Mapping[str, Any]) -> bytes | None:
+    """The line of an event, given as it may be published; None if no line says it exactly, or it is no event."""
+    plain = _members(source) if isinstance(source, Event) else source
+    if type(plain) is not dict:
+        return None
+    addresses = _addresses(tuple(plain))
+    if addresses is None or not all(map(_is_json, plain.values())):
+        return None
+    if addresses and not all(_is_address(name, plain[name]) for name in addresses):
+        return None
+    try:
+        return _encoder.encode(plain)
+    except UnicodeEncodeError:  # a lone surrogate
+        return None
+
+
+def _members(event: Event) -> dict[str, Any] | None:
+    if event.cargo is not None or event.xml is not None or event.time is not None:
+        return None
+    types = [event.type, *event.ancestors] if event.ancestors else event.type
+    values = (types, event.topic, event.channel)
+    return {
+        **{name: value for name, value in zip(ADDRESSES, values, strict=True) if value is not None},
+        **event.attributes,
+    }
+
+
+@lru_cache(SHAPES_KEPT)
+def _addresses(names: tuple[Any, ...]) -> tuple[str, ...] | None:
+    """Which of an event's members are addresses; None if one of them has no place in a line. Publishers' events have
+    few shapes, so this is asked once for each."""
+    if not all(type(name) is str and (name[:1] != "$" or name in ADDRESSES) for name in names):
+        return None
+    return tuple(name for name in names if name[:1] == "$")
+
+
+def _is_address(name: str, value: Any) -> bool:
+    if name == "$type" and type(value) is list:
+        return bool(value) and all(type(one) is str for one in value)
+    return type(value) is str or (type(value) is int and name != "$type")
+
+
+def _is_json(value: Any, depth: int = 1) -> bool:
+    """Does JSON say this value, and nothing else that this value is not?"""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return bool(limits.INT_MIN <= value <= limits.INT_MAX)
+    if kind is float:
+        return bool(value - value == 0.0)  # neither infinite nor NaN
+    if depth >= limits.EVENT_DEPTH_MAX:
+        return False
+    if kind is list:
+        return all(_is_json(item, depth + 1) for item in value)
+    if kind is dict:
+        if len(value) == 1 and next(iter(value)) in ("$timestamp", "$bytes"):
+            return False
+        return all(type(key) is str and _is_json(item, depth + 1) for key, item in value.items())
+    return False
+
+
+class Head(msgspec.Struct, gc=False):
+    """Of a line its type alone: the rest is passed over."""
+
+    type: str | list[str] | None = msgspec.field(name="$type", default=None)
+
+
+_heads = msgspec.json.Decoder(Head)
+
+
+def types_in(content: bytes) -> set[tuple[str, ...]]:
+    """The types of a batch's events, each with its ancestors after it. A MsgspecError if a line is no object."""
+    types = {
+        (one,) if type(one) is str else tuple(one or ()) for one in [head.type for head in _heads.decode_lines(content)]
+    }
+    types.discard(())
+    return types
+
+
+def lines_in(content: bytes) -> list[bytes]:
+    """
+    >>> lines_in(b'{"n":1}\\n{"n":2}')
+    [b'{"n":1}', b'{"n":2}']
+    """
+    return content.split(FEED)
+
+
+def packed(places: Sequence[int], count: int) -> bytes:
+    """
+    >>> packed([0, 2], 3), packed([0, 1, 2], 3)
+    (b'\\x00\\x00\\x02\\x00', b'')
+    """
+    return b"" if len(places) == count else struct.pack(f"<{len(places)}H", *places)
+
+
+def places_in(places: bytes, count: int) -> Sequence[int]:
+    """
+    >>> places_in(b'\\x00\\x00\\x02\\x00', 3), places_in(b'', 3)
+    ((0, 2), range(0, 3))
+    """
+    return struct.unpack(f"<{len(places) // 2}H", places) if places else range(count)

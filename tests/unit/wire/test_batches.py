@@ -1,0 +1,127 @@
+"""Events as lines, and many of them as one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from agvent import limits
+from agvent.event import Event, Int32
+from agvent.wire.batches import after_number, deliveries_in, delivery_of, put_together, taken_apart
+from agvent.wire.codec import content_of, decode_event, encode_event
+from agvent.wire.lines import is_lines, line_of, lines_in, packed, places_in, types_in
+from agvent.wire.messages import Deliver, Publication
+from tests.strategies import events
+
+LINES = (b'{"n":0}', b'{"n":1}', b'{"n":2}', b'{"n":3}')
+BATCH = Publication("p", 9, b"\n".join(LINES), count=4)
+
+
+@given(events())
+def test_a_line_is_the_event_and_nothing_else_is_a_line(event: Event) -> None:
+    """What a line says has the same MessagePack, kinds and all; what it cannot say is MessagePack."""
+    content = content_of(event)
+    assert encode_event(decode_event(content)) == encode_event(event) if is_lines(content) else line_of(event) is None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"n": float("inf")},
+        {"n": float("nan")},
+        {"n": 1 << 63},
+        {"n": Int32(1)},
+        {"n": b"bytes"},
+        {"n": {"$bytes": "AAEC"}},
+        {"n": {1: 2}},
+        {"n": "\ud800"},
+        {"$topic": True},
+        {"$type": 3},
+        {"$else": 1},
+        {1: 2},
+    ],
+    ids=repr,
+)
+def test_what_no_line_says_exactly_is_none(source: dict[Any, Any]) -> None:
+    """JSON has no such value, or reads it as another; or it is no event."""
+    assert line_of(source) is None
+
+
+def test_a_line_says_where_an_event_is_addressed() -> None:
+    """Type and ancestors, topic and channel are members with reserved names."""
+    event = Event(type="Book", ancestors=("Item",), topic="t", channel=3, attributes={"list": [1, {"deep": None}]})
+    line = line_of(event)
+    assert line == b'{"$type":["Book","Item"],"$topic":"t","$channel":3,"list":[1,{"deep":null}]}'
+    assert decode_event(line) == event
+    assert types_in(line + b'\n{"$type":"Book"}\n{"n":1}') == {("Book", "Item"), ("Book",)}
+
+
+def test_publications_are_put_together_and_taken_apart() -> None:
+    """Consecutive lines with the same options become one publication, and the same ones again."""
+    singles = [Publication("p", 6 + at, line) for at, line in enumerate(LINES)]
+    assert list(put_together(singles)) == [BATCH]
+    assert taken_apart(BATCH) == singles
+
+
+def test_only_what_belongs_together_is_put_together() -> None:
+    """Another option, a missing sequence, an event that is no line: each ends a batch."""
+    line = LINES[0]
+    singles = [
+        Publication("p", 1, line),
+        Publication("p", 2, line, "floor = 3"),
+        Publication("p", 4, line, "floor = 3"),
+        Publication("p", 5, b"\x80", "floor = 3"),
+        Publication("p", 6, line, "floor = 3"),
+        Publication("p", 7, line, "floor = 3", retried=((7, 7),)),
+    ]
+    assert list(put_together(singles)) == singles
+
+
+def test_a_batch_has_its_bounds() -> None:
+    """As many events as may be, and no more bytes than may be."""
+    many = [Publication("p", at, LINES[0]) for at in range(1, limits.BATCH_EVENTS_MAX + 3)]
+    assert [one.count for one in put_together(many)] == [limits.BATCH_EVENTS_MAX, 2]
+    wide = [Publication("p", at, b'{"x":"%s"}' % (b"x" * 20_000)) for at in range(1, 6)]
+    assert [one.count for one in put_together(wide)] == [2, 2, 1]
+
+
+def test_a_batch_that_is_not_what_it_says_has_no_events() -> None:
+    """Whoever looks at them one by one refuses each."""
+    assert [one.event for one in taken_apart(Publication("p", 3, b'{"n":1}', count=3))] == [b"", b"", b""]
+
+
+picks = st.lists(st.sets(st.integers(0, 3), min_size=1).map(sorted), min_size=1, max_size=3)
+
+
+@given(picks, st.integers(0, 4))
+def test_each_subscription_gets_the_events_it_picked(picked: list[list[int]], gone: int) -> None:
+    """And nobody an event that nobody picked; without those that were acknowledged."""
+    ids = tuple(f"s{at}" for at in range(len(picked)))
+    delivery = delivery_of(BATCH, ids, tuple(packed(pick, 4) for pick in picked))
+    union = sorted({place for pick in picked for place in pick})
+    assert lines_in(delivery.event) == [LINES[place] for place in union]
+    expected = [
+        (6 + place, LINES[place], tuple(id for id, pick in zip(ids, picked, strict=True) if place in pick))
+        for place in union
+    ]
+    assert _events(delivery) == expected
+    assert delivery.event_count == len(union)
+    numbered = replace(delivery, number=20)
+    left = after_number(numbered, 20 - len(union) + min(gone, len(union) - 1))
+    assert _events(left) == expected[min(gone, len(union) - 1) :]
+    assert left.number == 20
+
+
+def _events(delivery: Deliver) -> list[tuple[int, bytes, tuple[str, ...]]]:
+    return [(one.sequence, one.event, one.subscriptions) for one in deliveries_in(delivery)]
+
+
+def test_all_places_are_no_bytes() -> None:
+    """The common case costs nothing, and is told from none by nobody having picked none."""
+    assert packed([0, 1], 2) == b""
+    assert list(places_in(b"", 2)) == [0, 1]
+    assert is_lines(BATCH.event)
