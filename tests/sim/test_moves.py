@@ -297,9 +297,9 @@ class DoesNotWait(Broken):
     [
         (ClosesTooEarly, "unconfirmed", 104),
         (ForgetsWhatWasHanded, "duplicated", 0),
-        (TakesRepeats, "duplicated", 399),
+        (TakesRepeats, "duplicated", 109),
         (DoesNotWait, "order", 0),
-        (DoesNotSort, "order", 10106),
+        (DoesNotSort, "order", 371),
     ],
 )
 def test_the_checkers_find_a_move_gone_wrong(make: type[Broker], checker: str, first_seed: int) -> None:

@@ -111,7 +111,15 @@ class Memory:
             hop = Hop(now, "arrived", self.broker, "", (), tuple(client for client, _ in record.deliveries))
             self._ring.append(_noted(publication, hop, record.places))
             self.counts["events_arrived"] += publication.count
-            self.counts["deliveries_queued"] += len(record.deliveries)
+            self.counts["deliveries_queued"] += _deliveries(record)
+
+
+def _deliveries(record: Arrived) -> int:
+    """The events that were queued for clients, each once for each client."""
+    count = record.publication.count
+    if not record.places:
+        return len(record.deliveries)
+    return sum(len({place for pick in picks for place in places_in(pick, count)}) for picks in record.places)
 
 
 def _noted(what: Publication | Deliver, hop: Hop, places: tuple[tuple[bytes, ...], ...] = ()) -> Noted:

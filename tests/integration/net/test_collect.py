@@ -73,7 +73,7 @@ def test_history_is_kept_if_it_is_asked_for(tmp_path: Path, keep: bool, monkeypa
             await server.start()
             async with connect(f"127.0.0.1:{server.port}", name="ada") as ada:
                 everything = await ada.subscribe(id="all")
-                publishing = asyncio.create_task(ada.publish_batch([{"n": n} for n in range(300)]))
+                publishing = asyncio.create_task(ada.publish_batch([{"n": n, "raw": b"alone"} for n in range(300)]))
                 assert await received(everything, 300) == list(range(300))
                 await publishing
             await server.stop()
