@@ -92,7 +92,7 @@ async def with_broker(folder: Path, say: Callable[[str], Awaitable[None]]) -> No
 async def publish(at: str, count: int) -> None:
     async with connect(at, name="ada") as ada:
         everything = await ada.subscribe(id="all")
-        publishing = asyncio.create_task(ada.publish_batch([{"n": n} for n in range(count)]))
+        publishing = asyncio.create_task(ada.publish_batch([{"n": n, "raw": b"alone"} for n in range(count)]))
         await received(everything, count)
         await publishing
 
