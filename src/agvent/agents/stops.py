@@ -10,7 +10,8 @@ from agvent.event import Budget
 
 
 class Way(msgspec.Struct, frozen=True, gc=False):
-    """Another broker that has matching subscribers: what the cheapest way there costs in µs, and through whom."""
+    """Another broker that has matching subscribers: what the cheapest way there costs in µs, and the neighbour through
+    which it goes on; empty if there is none but where the agvent has been."""
 
     broker: str
     cost: int

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from agvent.agents.answers import Answers
 from agvent.broker.arrivals import Chain, chain_of
+from agvent.broker.custody import DECLINED
 from agvent.broker.foresight import Foresight
+from agvent.broker.homes import Version, admits, parsed_to
 from agvent.broker.outbox import Outbox
-from agvent.broker.recipients import Found, Recipients, recipients, recipients_of_batch
+from agvent.broker.recipients import Found, Recipients, grouped, recipients_of_batch
 from agvent.broker.records import Arrived
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
 from agvent.event import Event
-from agvent.wire.messages import Confirm, Copies, Entered, Publication, Target, Trace
+from agvent.wire.messages import Confirm, Copies, Entered, Inquiry, Publication, Target, Trace
 
 
 class Arriving:
@@ -33,10 +35,10 @@ class Arriving:
         if not self.tables.arrivals.is_next(entered, publication, target):
             return (target,)
         self.arrive(entered, publication, target, copies.lost, copies.trace)
-        self._follow(chain_of(entered, publication))
+        self.follow(chain_of(entered, publication))
         return ()
 
-    def _follow(self, chain: Chain) -> None:
+    def follow(self, chain: Chain) -> None:
         """Takes the early copies of a chain whose turn has come."""
         while (early := self.tables.arrivals.following(chain)) is not None:
             self.arrive(early.entered, early.publication, early.target, early.lost, early.trace)
@@ -44,7 +46,7 @@ class Arriving:
     def restart(self) -> None:
         """What the journal left between two records arrives."""
         for chain in list(self.tables.arrivals.early):
-            self._follow(chain)
+            self.follow(chain)
 
     def arrive(
         self,
@@ -61,7 +63,7 @@ class Arriving:
             found = self.tables.homes.match_lines(publication.event, publication.count, target.position).found
             self.arrive_batch(entered, publication, target, found, trace)
             return
-        is_for_nobody = lost == "expired" or (not lost and self.tables.arrivals.repeats.had(publication))
+        is_for_nobody = lost in ("expired", DECLINED) or (not lost and self.tables.arrivals.repeats.had(publication))
         to = Recipients() if is_for_nobody else self._recipients(entered, publication, target, lost, event)
         self._arrived(Arrived(entered, publication, target.predecessor, lost, to.deliveries, trace))
 
@@ -81,30 +83,44 @@ class Arriving:
         self, entered: Entered, publication: Publication, target: Target, lost: str, event: Event | None
     ) -> Recipients:
         """For each client its versions that the event is for; of a lost event, all that might have been."""
-        homes = self.tables.homes
         if lost:
-            return recipients(publication, homes.in_force(target.position), lost=True)
+            return Recipients(grouped(self.tables.homes.in_force(target.position)))
         event = event or self.foresight.event(publication)
-        found = homes.match(event, target.position, Answers(entered.answers, event.cargo))
-        return recipients(publication, found, lost=False)
+        return Recipients(grouped(self.matching(entered, publication, target.position, event)))
+
+    def matching(self, entered: Entered, publication: Publication, position: int, event: Event) -> list[Version]:
+        """The versions here that an event matches and that its publisher wants."""
+        found = self.tables.homes.match(event, position, Answers(entered.answers, event.cargo))
+        if not publication.to and not publication.destinations:
+            return found
+        to = parsed_to(publication.to)
+        return [version for version in found if admits(to, publication.destinations, version)]
 
     def confirm(self, entered: Entered, publication: Publication) -> None:
         """Tells the entry, when it is on disk, how far this publisher's chain has arrived."""
-        if entered.entry == self.tables.name:
-            return
+        if entered.entry != self.tables.name:
+            # What is said is what is on disk when this is: a later arrival of the chain may not be.
+            chain = chain_of(entered, publication)
+            self._confirm_when_synced(chain, self.tables.arrivals.last.get(chain, 0))
 
-        # What is said is what is on disk when this is: a later arrival of the chain may not be.
-        reached = self.tables.arrivals.last.get(chain_of(entered, publication), 0)
+    def _confirm_when_synced(self, chain: Chain, reached: int) -> None:
+        entry, incarnation, publisher, fast = chain
 
         def note() -> None:
-            if self.tables.advertisements.incarnation(entered.entry) == entered.incarnation:
-                sequences = self._confirms.setdefault(entered.entry, ({}, {}))[publication.fast]
-                sequences[publication.publisher] = max(reached, sequences.get(publication.publisher, 0))
+            if self.tables.advertisements.incarnation(entry) == incarnation:
+                sequences = self._confirms.setdefault(entry, ({}, {}))[fast]
+                sequences[publisher] = max(reached, sequences.get(publisher, 0))
 
-        if publication.fast:
+        if fast:
             note()
         else:
             self.out.when_synced(note)
+
+    def inquired(self, inquiry: Inquiry) -> None:
+        """Says again that an agvent has arrived, if that is on disk."""
+        chain = (inquiry.entry, inquiry.incarnation, inquiry.publisher, False)
+        if inquiry.sequence <= (reached := self.tables.arrivals.last.get(chain, 0)):
+            self._confirm_when_synced(chain, reached)
 
     def flush(self) -> None:
         """Sends the confirmations."""

@@ -12,11 +12,13 @@ from agvent.broker.dispatch import Dispatch
 from agvent.broker.entering import Entrance
 from agvent.broker.foresight import Foresight
 from agvent.broker.gossip import Gossip
-from agvent.broker.interface import Came, Effect, Forget, Input, LinkDown, LinkUp, Measured, Ran, Synced, Wake
+from agvent.broker.interface import Came, Effect, Executed, Forget, Input, LinkDown, LinkUp, Measured, Ran, Synced, Wake
+from agvent.broker.legs import Legs
 from agvent.broker.moving import Moves
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Booted, Record, Settled
 from agvent.broker.router import Router
+from agvent.broker.stops import Stops
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.wire.messages import (
@@ -29,11 +31,16 @@ from agvent.wire.messages import (
     Confirm,
     Copies,
     Delta,
+    Halted,
     Handing,
     Hello,
+    Inquiry,
+    Landed,
+    Report,
     Routed,
     Seek,
     Took,
+    Travel,
 )
 
 
@@ -52,7 +59,9 @@ class Broker:
         self.foresight = Foresight(self.tables)
         self.arriving = Arriving(self.tables, self.foresight, self.router, self.out)
         self.dispatch = Dispatch(self.tables, self.arriving, self.router, self.out)
-        self.entrance = Entrance(self.tables, self.dispatch, self.arriving, self.out)
+        self.legs = Legs(self.tables, self.router, self.out)
+        self.stops = Stops(self.tables, self.arriving, self.router, self.legs, self.out)
+        self.entrance = Entrance(self.tables, self.dispatch, self.arriving, self.stops, self.out)
         changes = Changes(self.tables, self.streams, self.out)
         self.moves = Moves(self.tables, self.streams, self.gossip, self.router, changes, self.out)
         self.clients = Clients(
@@ -93,6 +102,8 @@ class Broker:
                     self.router.routes.measure(neighbour, given.rtt_us, given.queued)
             elif isinstance(given, Ran):
                 self.entrance.ran(given, now)
+            elif isinstance(given, Executed):
+                self.stops.executed(given, now)
             elif isinstance(given, Forget):
                 self.gossip.change(None, owner="" if given.broker == self.name else given.broker, gone=True)
             else:
@@ -110,6 +121,7 @@ class Broker:
         elif neighbour not in self.router.links:
             self.gossip.greeted.pop(neighbour, None)
             self.dispatch.lost_link(neighbour)
+            self.legs.lost_link(neighbour)
 
     def _came(self, link: str, message: AnyMessage, now: int) -> None:
         neighbour = self.router.names.get(link)
@@ -130,6 +142,12 @@ class Broker:
             self.dispatch.took(message, neighbour, now)
         elif isinstance(message, Adverts):
             self.gossip.adverts(message, neighbour)
+        elif isinstance(message, Travel):
+            self.router.routes.learn(message.trace)
+            if message.journey.to == self.name:
+                self.stops.land(message)
+            else:
+                self.legs.pass_on(message, now)
 
     def _body(self, body: Body, now: int) -> None:
         if isinstance(body, Delta):
@@ -146,6 +164,14 @@ class Broker:
             self.moves.claimed(body, now)
         elif isinstance(body, Handing):
             self.moves.handing(body, now)
+        elif isinstance(body, Landed):
+            self.legs.landed(body)
+        elif isinstance(body, Halted):
+            self.legs.halted(body)
+        elif isinstance(body, Report):
+            self.legs.reported(body, now)
+        elif isinstance(body, Inquiry):
+            self.arriving.inquired(body)
 
     # Time
 
@@ -160,23 +186,33 @@ class Broker:
         self.streams.tick()
         self.dispatch.tick(now)
         self.moves.tick(now)
+        self.legs.tick(now)
         if self.tables.homes.replaced:
             self.streams.ask_settled(self.tables.homes.replaced[0].closed)
 
     def _flush(self, now: int) -> None:
         if self.out.synced >= self.streams.safe_number:
             self.streams.flush(now, self.router.send)
+        self.stops.flush(now)
         self.arriving.flush()
+        self.legs.flush(now)
         self.dispatch.flush(now)
         self.clients.flush(now)
+        self._tell_stopped()
         if not self._wake and self._is_waiting():
             self._wake = now + limits.TICK_US
             self.out.effect(Wake(self._wake))
+
+    def _tell_stopped(self) -> None:
+        stopped, self.legs.stopped = self.legs.stopped, []
+        for publisher, message in stopped:
+            self.clients.tell(publisher, message)
 
     def _is_waiting(self) -> bool:
         """Is there anything that time will change?"""
         return bool(
             self.tables.custody.held
+            or self.tables.journeys.errands
             or self.clients.requests.open
             or self.tables.homes.replaced
             or self.streams.waiting

@@ -13,7 +13,7 @@ import msgspec
 from agvent import limits
 from agvent.broker.changes import Changes
 from agvent.broker.deliveries import Client
-from agvent.broker.entering import Entrance
+from agvent.broker.entering import Entrance, is_self_routing
 from agvent.broker.foresight import Foresight
 from agvent.broker.gossip import Gossip
 from agvent.broker.homes import key_of, parsed_to
@@ -250,6 +250,12 @@ class Clients:
         if self.attached.get(link) is attachment:
             self.out.send(link, message)
 
+    def tell(self, name: str, message: AnyMessage) -> None:
+        """Tells a client something, if it is attached."""
+        for link, attachment in self.attached.items():
+            if attachment.name == name:
+                self.out.send(link, message)
+
     # Events
 
     def _publish(self, link: str, client: str, message: Publish, now: int) -> None:
@@ -294,6 +300,8 @@ class Clients:
             _check(publication)
             if event.type is not None:
                 self._check_type(publication.publisher, event.type, event.ancestors)
+            if publication.fast and is_self_routing(event):
+                raise CallerError("an agvent that finds its own way is durable", hint="publish it without fast")
         except AgventError as error:
             self.out.send(link, _refused(Publish(publication), str(error)))
             self._published(link, attachment, publication)  # it is settled, by the refusal

@@ -10,7 +10,7 @@ COPIES_MAX.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from enum import Enum
 
 import msgspec
@@ -29,6 +29,11 @@ class Standing(Enum):
     WAITING = "waiting"
     SENT = "sent"
     HANDED = "handed"
+    DELEGATED = "delegated"  # an agvent that finds its own way has it; nothing is sent from here
+
+
+DECLINED = "declined"
+"""Why an agvent does not come to a home that it matched: its own route said so."""
 
 
 class Copy(msgspec.Struct):
@@ -119,6 +124,8 @@ class Custody:
         key = (self.name, self.incarnation, record.publisher, record.sequence, False)
         held = self.held[key]
         held.lost[record.home] = record.reason
+        if held.copies[record.home].standing is Standing.DELEGATED:
+            self.wait(held.copies[record.home])
         if len(held.lost) == len(held.copies):
             held.publication = msgspec.structs.replace(held.publication, event=b"")
         before = (*key[:3], held.copies[record.home].target.predecessor, False)
@@ -158,6 +165,7 @@ class Custody:
             return
         for home in homes:
             copy = held.copies.pop(home, None)
+            held.lost.pop(home, None)
             if copy is not None:
                 self._leave(copy)
                 del self._of_home[home][key]
@@ -173,6 +181,48 @@ class Custody:
                 self.drop(key, (home,))
         for chain in [chain for chain in self.chain if chain[0] == home and chain[1] < incarnation]:
             del self.chain[chain]
+
+    # Agvents that find their own way
+
+    def delegate(self, key: Key, homes: Iterable[str]) -> None:
+        """The copies for these homes are an agvent's own matter, until they are confirmed or taken back."""
+        for home in homes:
+            copy = self.held[key].copies[home]
+            copy.standing, copy.due = Standing.DELEGATED, 0
+
+    def delegated(self) -> Iterator[tuple[Key, tuple[str, ...]]]:
+        """For each event the homes that are."""
+        for key, held in self.held.items():
+            homes = tuple(home for home, copy in held.copies.items() if copy.standing is Standing.DELEGATED)
+            if homes:
+                yield key, homes
+
+    def unheard(self, now: int) -> list[Copy]:
+        """Delegated copies of which nothing was heard for as long as one waits for an answer: a home's confirmation may
+        be lost. Each once in that time."""
+        found = []
+        for key, homes in self.delegated():
+            for copy in (self.held[key].copies[home] for home in homes):
+                if copy.due <= now:
+                    found += [copy] if copy.due else []
+                    copy.due = now + limits.ANSWER_WAIT_MAX_US
+        return found
+
+    def is_delegated(self, key: Key, home: str) -> bool:
+        held = self.held.get(key)
+        return held is not None and home in held.copies and held.copies[home].standing is Standing.DELEGATED
+
+    def take_back(self, key: Key, homes: Iterable[str]) -> None:
+        """These homes' copies go the default route."""
+        for home in homes:
+            if self.is_delegated(key, home):
+                self.wait(self.held[key].copies[home])
+
+    def decline(self, key: Key, homes: Iterable[str]) -> None:
+        """The agvent will not come to these homes: their copies are links of the chain only."""
+        for home in homes:
+            if self.is_delegated(key, home):
+                self.lose(Lost(key[2], key[3], home, DECLINED))
 
     # Standing
 
@@ -223,7 +273,7 @@ class Custody:
             copy
             for held in self.held.values()
             for copy in held.copies.values()
-            if copy.standing is not Standing.WAITING and copy.due <= now
+            if copy.standing in (Standing.SENT, Standing.HANDED) and copy.due <= now
         ]
 
     def retry(self, copy: Copy) -> None:

@@ -11,16 +11,21 @@ from collections.abc import Callable, Iterable
 
 import msgspec
 
+from agvent import limits
 from agvent.agents.answers import Questions
+from agvent.agents.stops import Decision
 from agvent.broker.arriving import Arriving
 from agvent.broker.custody import key_of
 from agvent.broker.dispatch import Dispatch
+from agvent.broker.homes import Version, admits, parsed_to
 from agvent.broker.interface import Ran, Run
+from agvent.broker.journeys import instance_of
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Accepted
+from agvent.broker.stops import Stops, bounded, homes_of
 from agvent.broker.tables import Tables
-from agvent.event import Event
-from agvent.wire.messages import Answered, Entered, Publication, Target
+from agvent.event import Budget, Event
+from agvent.wire.messages import Answered, Entered, Journey, Publication, Report, Target
 
 
 class Entering(msgspec.Struct):
@@ -30,14 +35,17 @@ class Entering(msgspec.Struct):
     event: Event
     then: Callable[[], None]
     answers: tuple[Answered, ...] = ()
-    run: int = 0  # the number of the Run that it waits for, 0 if of none
+    run: int = 0  # the number of the Run that it waits for, 0 if of none; of an Execute, its negative
+    asked: int = 0  # how often its route was asked
+    matched: tuple[list[str], list[str]] | None = None  # the homes and local subscriptions it was asked about
+    decision: Decision | None = None
 
 
 class Entrance:
     """Where publications become events of the network."""
 
-    def __init__(self, tables: Tables, dispatch: Dispatch, arriving: Arriving, out: Outbox) -> None:
-        self.tables, self.dispatch, self.arriving, self.out = tables, dispatch, arriving, out
+    def __init__(self, tables: Tables, dispatch: Dispatch, arriving: Arriving, stops: Stops, out: Outbox) -> None:
+        self.tables, self.dispatch, self.arriving, self.stops, self.out = tables, dispatch, arriving, stops, out
         self._entering: dict[tuple[str, bool], deque[Entering]] = {}  # publisher, fast -> events not yet accepted
         self._running: dict[int, tuple[deque[Entering], Entering]] = {}  # the number of a Run -> what it is for
         self._runs = 0
@@ -75,7 +83,7 @@ class Entrance:
         if entering is queue[0]:
             self._enter(queue, now)
         else:
-            self._matched(queue, entering)
+            self._prepared(queue, entering, now)
 
     def _enter(self, queue: deque[Entering], now: int) -> None:
         while queue and not queue[0].run:
@@ -83,13 +91,24 @@ class Entrance:
             if self._is_accepted(entering.publication):  # said again while it waited for its answers
                 queue.popleft().then()
                 continue
-            homes, is_local = self._matched(queue, entering)
+            homes, local = self._prepared(queue, entering, now)
             if not entering.run:
                 queue.popleft()
-                self._accept(entering, homes, is_local, now)
+                if entering.decision is None:
+                    self._accept(entering, homes, bool(local), now)
+                else:
+                    self._accept_decided(entering, homes, local, entering.decision, now)
                 entering.then()
 
-    def _matched(self, queue: deque[Entering], entering: Entering) -> tuple[list[str], bool]:
+    def _prepared(self, queue: deque[Entering], entering: Entering, now: int) -> tuple[list[str], list[Version]]:
+        """The other homes that want an event, and who does here: if it does not wait for its answers or its route, all
+        that is known of it."""
+        homes, local = self._matched(queue, entering)
+        if not entering.run and is_self_routing(entering.event) and (homes or local):
+            self._route(queue, entering, homes, local, now)
+        return homes, local
+
+    def _matched(self, queue: deque[Entering], entering: Entering) -> tuple[list[str], list[Version]]:
         """The other homes that want an event, and whether this one does: as far as the answers that it has go. If some
         are missing they are asked, and the event waits."""
         answers = Questions(entering.answers, entering.event.cargo)
@@ -101,7 +120,7 @@ class Entrance:
             self._running[self._runs] = queue, entering
             publication, calls = entering.publication, tuple(answers.missing.values())
             self.out.effect(Run(self._runs, publication.publisher, publication.event, calls))
-        return homes, bool(local)
+        return homes, local
 
     def _homes(self, event: Event, answers: Questions) -> list[str]:
         """The homes that want an event, and those that may: a home's subscriptions to a type come when it answers the
@@ -136,10 +155,18 @@ class Entrance:
     def _accepted(
         self, publication: Publication, answers: tuple[Answered, ...], homes: list[str], is_local: bool, now: int
     ) -> tuple[Entered, list[Target]]:
-        """Written down with this epoch, each copy with its position and predecessor; this home's is the last."""
+        """Written down with this epoch; this home's copy is the last."""
+        entered, targets = self._entered(answers), self._targets(publication, homes, is_local)
+        self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
+        return entered, targets
+
+    def _entered(self, answers: tuple[Answered, ...]) -> Entered:
         tables = self.tables
-        entered = Entered(tables.name, tables.incarnation, tables.interests.epoch, answers)
-        targets = []
+        return Entered(tables.name, tables.incarnation, tables.interests.epoch, answers)
+
+    def _targets(self, publication: Publication, homes: list[str], is_local: bool) -> list[Target]:
+        """Each copy with its position and predecessor."""
+        tables, targets = self.tables, []
         for name in homes:
             home = tables.interests.homes[name]
             before = tables.custody.predecessor(name, home.incarnation, publication)
@@ -147,5 +174,60 @@ class Entrance:
         if is_local:
             before = tables.custody.predecessor(tables.name, tables.incarnation, publication)
             targets.append(Target(tables.name, tables.incarnation, tables.homes.position, before))
-        self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
-        return entered, targets
+        return targets
+
+    # Agvents that find their own way
+
+    def _route(
+        self, queue: deque[Entering], entering: Entering, homes: list[str], local: list[Version], now: int
+    ) -> None:
+        """Asks the route of an agvent, unless it was asked about the very same homes and subscriptions."""
+        matched = (homes, [f"{version.subscription.id}/{version.number}" for version in local])
+        if entering.matched == matched:
+            return
+        entering.matched, entering.decision = matched, None
+        entering.asked += 1
+        if entering.asked > limits.STOP_TRIES_MAX:
+            entering.decision = Decision(fault="who wants it changes faster than it decides")
+            return
+        journey = self._journey(entering, homes, now)
+        stop = self.stops.stop(entering.publication, journey, self._admitted(entering, local), now)
+
+        def decided(decision: Decision, at: int) -> None:
+            entering.run, entering.decision = 0, decision
+            self._advance(queue, entering, at)
+
+        entering.run = -self.stops.execute(stop, decided)
+
+    def _admitted(self, entering: Entering, local: list[Version]) -> list[Version]:
+        publication = entering.publication
+        to = parsed_to(publication.to)
+        return [version for version in local if admits(to, publication.destinations, version)]
+
+    def _journey(self, entering: Entering, homes: list[str], now: int) -> Journey:
+        """An agvent as it is at its entry, with all its targets."""
+        assert entering.event.cargo is not None
+        budget = bounded(entering.event.cargo.budget or Budget())
+        name, targets = self.tables.name, tuple(self._targets(entering.publication, homes, is_local=False))
+        return Journey((), name, name, targets, b"", budget, now + budget.time_us)
+
+    def _accept_decided(
+        self, entering: Entering, homes: list[str], local: list[Version], decision: Decision, now: int
+    ) -> None:
+        """The event, what its route decided and where it goes on are one record. Homes that it declined are no
+        targets."""
+        publication, journey = entering.publication, self._journey(entering, homes, now)
+        outcome = self.stops.outcome(decision, journey, self._admitted(entering, local))
+        outcome = msgspec.structs.replace(outcome, deliveries=self.stops.deliverable(publication, outcome.deliveries))
+        kept = [home for home in homes if home in {*homes_of(outcome.legs), *outcome.returned}]
+        targets = tuple(self._targets(publication, kept, is_local=bool(outcome.deliveries)))
+        accepted = Accepted(self._entered(entering.answers), publication, targets, now, outcome)
+        self.out.record(accepted)
+        self.dispatch.ready(key_of(accepted.entered, publication), now)
+        instance = instance_of(accepted.entered, publication, ())
+        self.stops.legs.stop(Report(*instance, self.tables.name, outcome.declined, (), outcome.reasons))
+
+
+def is_self_routing(event: Event) -> bool:
+    """Does an agvent find its own way?"""
+    return event.cargo is not None and event.cargo.budget is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import msgspec
 
+from agvent.agents.stops import Decision, Stop
 from agvent.broker.records import Record
 from agvent.wire.messages import Answered, AnyMessage, Call
 
@@ -63,7 +64,14 @@ class Ran(msgspec.Struct, frozen=True, gc=False):
     answers: tuple[Answered, ...]
 
 
-Input = Came | LinkUp | LinkDown | Measured | Synced | Tick | Forget | Ran
+class Executed(msgspec.Struct, frozen=True, gc=False):
+    """What the route of an Execute decided."""
+
+    number: int
+    decision: Decision
+
+
+Input = Came | LinkUp | LinkDown | Measured | Synced | Tick | Forget | Ran | Executed
 
 # Effects
 
@@ -97,4 +105,11 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     calls: tuple[Call, ...]
 
 
-Effect = Send | Append | Wake | Run
+class Execute(msgspec.Struct, frozen=True, gc=False):
+    """Execute an agvent's route at this broker, once and within its budget; give what it decided with Executed."""
+
+    number: int
+    stop: Stop
+
+
+Effect = Send | Append | Wake | Run | Execute

@@ -8,11 +8,9 @@ from collections.abc import Collection, Iterable
 import msgspec
 
 from agvent.broker.homes import Version, admits, parsed_to
+from agvent.broker.records import Deliveries
 from agvent.wire.lines import packed, places_in
 from agvent.wire.messages import Publication
-
-Deliveries = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
-"""For each client its versions, as (key, number)."""
 
 Found = list[tuple[Version, bytes]]
 """The versions that match a batch, each with the places of its events."""
@@ -25,14 +23,12 @@ class Recipients(msgspec.Struct, frozen=True):
     places: tuple[tuple[bytes, ...], ...] = ()
 
 
-def recipients(publication: Publication, versions: Iterable[Version], *, lost: bool) -> Recipients:
-    """Of one event; of a lost one, whatever its publisher wanted."""
-    to = parsed_to(publication.to)
+def grouped(versions: Iterable[Version]) -> Deliveries:
+    """For each client its versions."""
     by_client: dict[str, list[tuple[str, int]]] = {}
     for version in versions:
-        if lost or admits(to, publication.destinations, version):
-            by_client.setdefault(version.client, []).append((version.subscription.id, version.number))
-    return Recipients(tuple((client, tuple(theirs)) for client, theirs in sorted(by_client.items())))
+        by_client.setdefault(version.client, []).append((version.subscription.id, version.number))
+    return tuple((client, tuple(theirs)) for client, theirs in sorted(by_client.items()))
 
 
 def recipients_of_batch(publication: Publication, found: Found, had: Collection[int]) -> Recipients:

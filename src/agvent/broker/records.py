@@ -17,12 +17,17 @@ from agvent.wire.messages import (
     Entry,
     Gap,
     Interest,
+    Journey,
     Passed,
     Publication,
+    Report,
     Source,
     Target,
     Trace,
 )
+
+Deliveries = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+"""For each client the subscriptions that an event goes to, as (key, version)."""
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, tag_field="$", gc=False):
@@ -83,13 +88,26 @@ class Heard(Record, frozen=True, tag=6):
     epoch: int
 
 
+class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What came of an agvent's route at a stop: who gets it here, the legs that begin, the homes that it declined, the
+    homes that are left to the default route, and what its publisher is told."""
+
+    deliveries: Deliveries
+    legs: tuple[Journey, ...] = ()
+    declined: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
+    reasons: tuple[str, ...] = ()
+    fault: str = ""
+
+
 class Accepted(Record, frozen=True, tag=7):
-    """An event entered here, for these homes."""
+    """An event entered here, for these homes. With an `outcome` it finds its own way, and has arrived here already."""
 
     entered: Entered
     publication: Publication
     targets: tuple[Target, ...]
     at: int
+    outcome: Outcome | None = None
 
 
 class Kept(Record, frozen=True, tag=8):
@@ -126,7 +144,7 @@ class Arrived(Record, frozen=True, tag=11):
     publication: Publication
     after: int
     lost: str
-    deliveries: tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
+    deliveries: Deliveries
     trace: Trace = ()
     places: tuple[tuple[bytes, ...], ...] = ()
 
@@ -222,6 +240,68 @@ class Left(Record, frozen=True, tag=27):
     client: str
 
 
+# Of agvents that find their own way
+
+
+class Visited(Record, frozen=True, tag=32):
+    """An agvent was executed here: what it did and where it goes on, together. `arrives`: it is at a home of its own,
+    in its turn after sequence `after`."""
+
+    entered: Entered
+    publication: Publication
+    journey: Journey
+    arrives: bool
+    after: int
+    outcome: Outcome
+    at: int
+
+
+class LegEnded(Record, frozen=True, tag=33):
+    """A leg landed, or a report did; or a leg was halted, and is reported."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    path: tuple[int, ...]
+    report: Report | None = None
+
+
+class Reported(Record, frozen=True, tag=34):
+    """What the entry of an agvent was told of an instance of it."""
+
+    report: Report
+    at: int
+
+
+class Travelling(Record, frozen=True, tag=35):
+    """Of a snapshot: a leg that has not landed."""
+
+    entered: Entered
+    publication: Publication
+    journey: Journey
+
+
+class Reporting(Record, frozen=True, tag=36):
+    """Of a snapshot: a report that has not landed."""
+
+    report: Report
+
+
+class Delegated(Record, frozen=True, tag=37):
+    """Of a snapshot: homes to which an agvent that entered here is finding its own way."""
+
+    publisher: str
+    sequence: int
+    homes: tuple[str, ...]
+
+
+class Executed(Record, frozen=True, tag=38):
+    """Of a snapshot: instances that were executed here, as (entry, incarnation, publisher, sequence, path)."""
+
+    instances: tuple[tuple[str, int, str, int, tuple[int, ...]], ...]
+
+
 # Of a snapshot: what the tables hold, without how it came about. With Owned and Kept they say everything.
 
 
@@ -314,8 +394,8 @@ class Brought(Record, frozen=True, tag=40):
 AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
-    | HandedOver | Claimed | Left | Remembered | Held | Marked | CaughtUp
-    | Brought
+    | HandedOver | Claimed | Left | Remembered | Held | Marked | CaughtUp | Visited | LegEnded | Reported | Travelling
+    | Reporting | Delegated | Executed | Brought
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

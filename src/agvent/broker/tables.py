@@ -11,10 +11,11 @@ from typing import Any
 from agvent.broker.advertisements import Advertisements
 from agvent.broker.arrivals import Arrivals
 from agvent.broker.code import Code
-from agvent.broker.custody import Custody
+from agvent.broker.custody import Custody, key_of
 from agvent.broker.deliveries import Deliveries
 from agvent.broker.homes import HomeSubscriptions
 from agvent.broker.interests import Interests
+from agvent.broker.journeys import Journeys, report_of
 from agvent.broker.records import (
     Accepted,
     Acknowledged,
@@ -26,6 +27,8 @@ from agvent.broker.records import (
     Closed,
     Confirmed,
     Counted,
+    Delegated,
+    Executed,
     Handed,
     HandedOver,
     Heard,
@@ -33,23 +36,30 @@ from agvent.broker.records import (
     Joined,
     Kept,
     Left,
+    LegEnded,
     Lost,
     Marked,
     Moved,
     Noticed,
     Opened,
+    Outcome,
     Owned,
     Queued,
     Reached,
     Record,
     Released,
     Remembered,
+    Reported,
+    Reporting,
     Settled,
     Stood,
     Timed,
+    Travelling,
+    Visited,
     Waited,
     Wanted,
 )
+from agvent.wire.messages import Report
 
 
 class Tables:
@@ -65,6 +75,7 @@ class Tables:
         self.custody = Custody(name, incarnation)
         self.arrivals = Arrivals(name, incarnation)
         self.deliveries = Deliveries()
+        self.journeys = Journeys(name, incarnation)
         self._apply: dict[type[Record], Callable[[Any], None]] = {
             Booted: self._booted,
             Owned: self._owned,
@@ -98,6 +109,13 @@ class Tables:
             Remembered: self.arrivals.repeats.recall,
             Held: self.deliveries.recall_held,
             Brought: self.code.bring,
+            Visited: self._visited,
+            LegEnded: self.journeys.end,
+            Reported: self._reported,
+            Travelling: self.journeys.travel,
+            Reporting: self.journeys.resume_report,
+            Delegated: self._delegated,
+            Executed: self.journeys.recall,
         }
 
     def apply(self, record: Record) -> None:
@@ -116,6 +134,10 @@ class Tables:
             self.interests.void(record.owner, known)
             self.custody.void(record.owner, known)
             self.arrivals.void(record.owner, known)
+            self.journeys.void(record.owner, known, gone=record.gone)
+            if before:  # it may have had agvents that find their own way: what they are owed goes the default route
+                for key, homes in list(self.custody.delegated()):
+                    self.custody.take_back(key, homes)
 
     def _opened(self, record: Opened) -> None:
         self.homes.opened(record)
@@ -131,7 +153,40 @@ class Tables:
 
     def _accepted(self, record: Accepted) -> None:
         self.custody.accept(record)
-        self.arrivals.accept(record)
+        if record.outcome is None:
+            self.arrivals.accept(record)
+        else:
+            self._accepted_agvent(record, record.outcome)
+
+    def _accepted_agvent(self, record: Accepted, outcome: Outcome) -> None:
+        """One that finds its own way has been at its entry: what arrives here arrives with the same record."""
+        key = key_of(record.entered, record.publication)
+        self.custody.delegate(key, [target.home for leg in outcome.legs for target in leg.targets])
+        self.journeys.accept(record, outcome)
+        for target in record.targets:
+            if target.home == self.name:
+                self._arrived(Arrived(record.entered, record.publication, target.predecessor, "", outcome.deliveries))
+
+    def _visited(self, record: Visited) -> None:
+        if record.arrives:
+            self._arrived(Arrived(record.entered, record.publication, record.after, "", record.outcome.deliveries))
+        self.journeys.visit(record)
+        report = report_of(record, self.name)
+        if report is not None and self.journeys.is_entry(report):
+            self._settle(report)
+
+    def _reported(self, record: Reported) -> None:
+        self.journeys.reported(record)
+        self._settle(record.report)
+
+    def _settle(self, report: Report) -> None:
+        """What an agvent that entered here has left undone."""
+        key = (report.entry, report.incarnation, report.publisher, report.sequence, False)
+        self.custody.decline(key, report.declined)
+        self.custody.take_back(key, report.returned)
+
+    def _delegated(self, record: Delegated) -> None:
+        self.custody.delegate((self.name, self.incarnation, record.publisher, record.sequence, False), record.homes)
 
     def _kept(self, record: Kept) -> None:
         self.custody.keep(record)
@@ -156,6 +211,9 @@ class Tables:
         yield from self.arrivals.repeats.snapshot()
         yield from self.arrivals.snapshot()
         yield from self.custody.snapshot()
+        for key, homes in self.custody.delegated():
+            yield Delegated(key[2], key[3], homes)
+        yield from self.journeys.snapshot()
         yield from self.deliveries.snapshot()
 
     def _counted(self, record: Counted) -> None:
@@ -170,5 +228,6 @@ class Tables:
     def check(self) -> None:
         for table in (
             self.advertisements, self.code, self.homes, self.interests, self.custody, self.arrivals, self.deliveries,
+            self.journeys,
         ):  # fmt: skip
             table.check()

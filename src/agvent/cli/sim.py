@@ -37,6 +37,7 @@ EPILOG = """\
 examples:
   agvent sim --seeds 100
   agvent sim --topology abdes --faults partitions --seed 31 --trace
+  agvent sim --couriers --seeds 100
   agvent sim --first-seed 1000 --seeds 2000 --jobs 2 --json
   agvent sim --topology abdes --faults all --seed 7 --log run && agvent spark audit run
   agvent sim --seeds 50000 --master spark://host:7077
@@ -48,6 +49,7 @@ exit codes: 0 no violation, 1 a violation, 2 a mistake in the arguments
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", choices=[*TOPOLOGIES], help="the graph of brokers")
     parser.add_argument("--faults", choices=[*MIXES], help="what goes wrong")
+    parser.add_argument("--couriers", action="store_true", help="publish agvents that find their own way, too")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, metavar="N", help="run this seed alone")
     which.add_argument("--seeds", type=_count, default=16, metavar="K", help="how many seeds to run (16)")
@@ -76,7 +78,8 @@ def run(args: argparse.Namespace) -> int:
         if given and args.seed is None:
             args.complain(f"{option} needs --seed: it shows one run")
     first, count = (args.first_seed, args.seeds) if args.seed is None else (args.seed, 1)
-    plans = [plan_of(seed, topology=args.topology, faults=args.faults) for seed in range(first, first + count)]
+    chosen = {"topology": args.topology, "faults": args.faults, "couriers": args.couriers}
+    plans = [plan_of(seed, **chosen) for seed in range(first, first + count)]
     if args.trace or args.log:
         _show(plans[0], trace=args.trace, log=args.log)
     summary = Summary(faults={})

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from agvent import limits
 from agvent.agents.code import decode_code
 from agvent.agents.sandbox import Arrival, Arrived, Task
-from agvent.broker.interface import Ran, Run
+from agvent.agents.stops import Decision, Stop
+from agvent.broker.interface import Execute, Executed, Ran, Run
 from agvent.errors import AdmissionError, SandboxFault
 from agvent.sandbox.process import HostProcess
 from agvent.wire.messages import Answered
@@ -32,7 +33,7 @@ NO_CODE = "no publisher has brought code"
 class Asked(NamedTuple):
     """Something for a program of a publisher's, and who is told what came of it."""
 
-    what: Task | Arrival
+    what: Task | Arrival | Stop
     tell: Callable[[Any], None]
 
 
@@ -63,6 +64,17 @@ class Behaviours:
             self._ask(run.publisher, Asked(task, tell))
         else:
             tell(_faults(task, NO_CODE))
+
+    def execute(self, execute: Execute) -> None:
+        """Has an agvent's route executed; Executed comes when it has decided."""
+
+        def tell(decision: Decision) -> None:
+            self._server.give([Executed(execute.number, decision)])
+
+        if self._server.broker.tables.code:
+            self._ask(execute.stop.principal, Asked(execute.stop, tell))
+        else:
+            tell(Decision(fault=NO_CODE))
 
     async def answers(self, task: Task) -> tuple[Answered, ...]:
         """The answers to a subscriber's calls."""
@@ -161,16 +173,20 @@ class Behaviours:
             await asyncio.get_running_loop().run_in_executor(None, host.__exit__)
 
 
-def _answers(host: HostProcess, work: list[Task | Arrival]) -> list[Any]:
-    """In a thread: the answers of all tasks together, and of the arrivals one by one."""
+def _answers(host: HostProcess, work: list[Task | Arrival | Stop]) -> list[Any]:
+    """In a thread: the answers of all tasks together, and what comes of arrivals and stops one by one."""
     runs = iter(host.run([what for what in work if isinstance(what, Task)]))
-    return [next(runs) if isinstance(what, Task) else host.arrive(what) for what in work]
+    return [next(runs) if isinstance(what, Task) else _came_of(host, what) for what in work]
 
 
-def _fault(what: Task | Arrival, reason: str) -> tuple[Answered, ...] | Arrived:
+def _came_of(host: HostProcess, what: Arrival | Stop) -> Arrived | Decision:
+    return host.arrive(what) if isinstance(what, Arrival) else host.route(what)
+
+
+def _fault(what: Task | Arrival | Stop, reason: str) -> tuple[Answered, ...] | Arrived | Decision:
     if isinstance(what, Arrival):
         return Arrived(fault=reason)
-    return _faults(what, reason)
+    return Decision(fault=reason) if isinstance(what, Stop) else _faults(what, reason)
 
 
 def _faults(task: Task, reason: str) -> tuple[Answered, ...]:

@@ -18,6 +18,7 @@ from agvent.broker.broker import Broker
 from agvent.broker.interface import (
     Append,
     Came,
+    Execute,
     Forget,
     Input,
     LinkDown,
@@ -199,6 +200,8 @@ class BrokerServer:
                 self.commit.append(effect.records, effect.number)
             elif isinstance(effect, Run):
                 self.behaviours.run(effect)
+            elif isinstance(effect, Execute):
+                self.behaviours.execute(effect)
             else:
                 self._wake_at(effect, now)
         for link in touched:

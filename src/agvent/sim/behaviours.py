@@ -15,25 +15,9 @@ from agvent.agents.portable import program_of
 from agvent.agents.sandbox import Sandbox
 from agvent.agents.trusted import TrustedSandbox
 from agvent.agents.types import type_of
-from agvent.event import Cargo, Event
-
-
-class Priced:
-    """What all of them have."""
-
-    price: int
-
-    def is_dear(self, limit: int) -> bool:
-        """Is the price above a limit?"""
-        return self.price > limit
-
-    def twice(self, number: int) -> int:
-        """Two times a number."""
-        return 2 * number
-
-    def fails(self) -> bool:
-        """Never answers."""
-        raise ValueError("this behaviour always fails")
+from agvent.event import Budget, Cargo, Event
+from agvent.sim.couriers import COURIERS
+from agvent.sim.priced import Priced
 
 
 class Quote(Priced, Agvent):
@@ -50,17 +34,26 @@ class Book(Priced, Agvent):
 
 CLASSES: Final[tuple[type[Agvent], ...]] = (Quote, Trade, Book)
 TYPES: Final = tuple(map(type_of, CLASSES))
-_CARGOES: Final = {cls.__name__: Cargo(program_of(cls).hash) for cls in CLASSES}
+COURIER_TYPES: Final = tuple(map(type_of, COURIERS))
+_CARGOES: Final = {cls.__name__: Cargo(program_of(cls).hash) for cls in CLASSES} | {
+    cls.__name__: Cargo(program_of(cls).hash, budget=Budget()) for cls in COURIERS
+}
 
 
-def agvent(event: Event) -> Event:
-    """The event with the program of its type; without a type, with that of Quote."""
-    return msgspec.structs.replace(event, cargo=_CARGOES[event.type or "Quote"])
+def agvent(event: Event, program: str = "Quote", budget: Budget | None = None) -> Event:
+    """The event with the program of its type; without a type, with one that is named."""
+    cargo = _CARGOES[event.type or program]
+    return msgspec.structs.replace(event, cargo=msgspec.structs.replace(cargo, budget=budget or cargo.budget))
+
+
+def program_name(event: Event) -> str:
+    """The class whose program an event carries; empty if it carries none."""
+    return next((name for name, cargo in _CARGOES.items() if event.cargo and cargo.program == event.cargo.program), "")
 
 
 def sandbox() -> Sandbox:
     """A sandbox that has all of them."""
     programs = Programs()
-    for cls in CLASSES:
+    for cls in (*CLASSES, *COURIERS):
         programs.trust(program_of(cls))
     return TrustedSandbox(programs)

@@ -5,6 +5,8 @@ so walking the journal gives for each event the position of every home, and the 
 versions that were open there. The filter's own evaluator decides the rest.
 
 An event that its publisher sent to two entries is due to whom it is due by both: a home takes the first that comes.
+An agvent that finds its own way is due to those whom its route chose, as the stops have it on disk; a route chooses
+among those who match. Where a broker lost its disk or left, it may go the default route instead.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from __future__ import annotations
 import msgspec
 
 from agvent.agents.answers import Answers
-from agvent.broker.records import Accepted, Closed, Heard, Marked, Opened
+from agvent.broker.journeys import Instance, instance_of
+from agvent.broker.records import Accepted, Closed, Heard, Marked, Opened, Visited
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
@@ -38,6 +41,7 @@ class Known(msgspec.Struct):
     id: str
     subscription: Subscription
     condition: Condition
+    version: int
     opened: int
     closed: int = 0
     ended: bool = False  # its subscription was unsubscribed, then or later
@@ -77,7 +81,10 @@ class Ledger:
         self.versions: dict[tuple[str, int], list[Known]] = {}
         self.events: list[AcceptedEvent] = []
         self.positions: dict[tuple[str, int], dict[int, dict[str, Heads]]] = {}  # entry -> epoch -> homes
+        self.stops: list[tuple[str, Accepted | Visited]] = []  # of agvents that find their own way, with the broker
+        self.chosen: dict[tuple[Instance, str], set[str]] = {}  # agvent, home -> the keys that its route chose
         self._read(history)
+        self.is_reclaimed = bool(history.lost_disks or history.faults.get("leave"))
         self.received = [
             (told.client, id, one.publisher, one.sequence)
             for told in history.told
@@ -91,6 +98,7 @@ class Ledger:
             if isinstance(told.message, Gap) and told.message.publisher and not told.message.fast
         ]
         self.allowed: set[Due] = set()
+        self.in_force: set[Due] = set()  # matching and in force, whatever an agvent's own route chose
         lost = set(history.lost_disks)
         due: dict[EventKey, set[Due]] = {}
         for accepted in self.events:
@@ -111,7 +119,9 @@ class Ledger:
                 subscription = record.interest.subscription
                 id = subscription.id.partition("/")[2]
                 client = name_of(record.client)
-                known = Known(client, id, subscription, subscription.condition(), record.position)
+                known = Known(
+                    client, id, subscription, subscription.condition(), record.interest.version, record.position
+                )
                 known.ended = (client, id) in unsubscribed
                 self.versions.setdefault(broker, []).append(known)
             elif isinstance(record, Closed):
@@ -127,6 +137,19 @@ class Ledger:
                     single = msgspec.structs.replace(record, publication=publication)
                     event = decode_event(publication.event)
                     self.events.append(AcceptedEvent(single, event, on_disk.at, dict(here)))
+            if isinstance(record, Visited) or (isinstance(record, Accepted) and record.outcome is not None):
+                self._stopped(on_disk.broker, record)
+
+    def _stopped(self, broker: str, record: Accepted | Visited) -> None:
+        """What a route chose at a stop: subscriptions there, and homes that it will not go to."""
+        self.stops.append((broker, record))
+        assert record.outcome is not None
+        agvent = instance_of(record.entered, record.publication, ())
+        if isinstance(record, Accepted) or record.arrives:
+            keys = {key for _, versions in record.outcome.deliveries for key, _ in versions}
+            self.chosen[agvent, broker] = keys
+        for home in record.outcome.declined:
+            self.chosen[agvent, home] = set()
 
     def _close(self, broker: tuple[str, int], record: Closed) -> None:
         for known in self.versions[broker]:
@@ -145,12 +168,20 @@ class Ledger:
                 if not is_for(accepted, known):
                     continue
                 due = (known.client, known.id, publication.publisher, publication.sequence)
-                self.allowed.add(due)
+                self.in_force.add(due)
+                is_chosen = self._is_chosen(accepted, home, known)
+                if is_chosen or self.is_reclaimed:
+                    self.allowed.add(due)
                 entry = (accepted.record.entered.entry, accepted.record.entered.incarnation)
                 spared = known.ended or publication.expires or {entry, (home, heads.incarnation)} & lost
-                if not spared and not self._has_gap(due):
+                if is_chosen and not spared and not self._has_gap(due):
                     found.add(due)
         return found
+
+    def _is_chosen(self, accepted: AcceptedEvent, home: str, known: Known) -> bool:
+        agvent = instance_of(accepted.record.entered, accepted.record.publication, ())
+        chosen = self.chosen.get((agvent, home))
+        return chosen is None or known.subscription.id in chosen
 
     def _has_gap(self, due: Due) -> bool:
         return any(

@@ -14,6 +14,8 @@ from agvent.broker.broker import Broker
 from agvent.broker.interface import (
     Append,
     Came,
+    Execute,
+    Executed,
     Forget,
     Input,
     LinkDown,
@@ -208,6 +210,9 @@ class BrokerNode(Node):
             elif isinstance(effect, Run):
                 (answers,) = self.sandbox.run([Task(effect.publisher, effect.event, effect.calls)])
                 self.later(self.world.now + RUN_US, self.do, [Ran(effect.number, answers)])
+            elif isinstance(effect, Execute):
+                decision = self.sandbox.route(effect.stop)
+                self.later(self.world.now + RUN_US, self.do, [Executed(effect.number, decision)])
             else:
                 self.later(effect.at, self._tick)
         self.pump()

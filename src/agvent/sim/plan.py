@@ -28,6 +28,8 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     clients: int = 5
     actions: int = 60
     duration_us: int = 15_000_000
+    couriers: bool = False
+    """Are agvents published that find their own way?"""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,10 +44,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     def command(self) -> str:
         """The line that replays it."""
-        return f"agvent sim --topology {self.topology} --faults {self.faults} --seed {self.seed} --trace"
+        couriers = " --couriers" if self.workload.couriers else ""
+        return f"agvent sim --topology {self.topology} --faults {self.faults} --seed {self.seed} --trace{couriers}"
 
 
-def plan_of(seed: int, *, topology: str | None = None, faults: str | None = None) -> Plan:
+def plan_of(seed: int, *, topology: str | None = None, faults: str | None = None, couriers: bool = False) -> Plan:
     """The plan a seed stands for, where it is not told otherwise: topologies and mixes in turn."""
     topologies, mixes = list(TOPOLOGIES), list(MIXES)
     return Plan(
@@ -53,4 +56,5 @@ def plan_of(seed: int, *, topology: str | None = None, faults: str | None = None
         topology=topology or topologies[seed % len(topologies)],
         faults=faults or mixes[seed // len(topologies) % len(mixes)],
         brokers=3 + seed * 7 % 8,
+        workload=Workload(couriers=couriers),
     )

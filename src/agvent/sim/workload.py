@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.sim.behaviours import TYPES, agvent
+from agvent.sim.behaviours import COURIER_TYPES, TYPES, agvent
 from agvent.sim.plan import Workload
 from agvent.sim.world import World
 
@@ -24,6 +24,7 @@ class Actors:
     def __init__(self, world: World, workload: Workload) -> None:
         self.world, self.workload = world, workload
         self.random: Random = world.random
+        self.types = COURIER_TYPES if workload.couriers else TYPES
         self.names: list[str] = []
         self.subscribed: dict[str, list[str]] = {}
         self.advertised: dict[str, list[str]] = {}
@@ -66,10 +67,16 @@ class Actors:
                 options["expires"] = self.world.now + self.random.randrange(100_000, 5_000_000)
             if self.random.random() < 0.1:
                 options["fast"] = True
-            self.world.ask(name, "publish", agvent(self._event(name)), **options)
+            self.world.ask(name, "publish", self._agvent(self._event(name)), **options)
             if self.random.random() < 0.3:
                 events = [self._event(name) for _ in range(self.random.choice((2, 3, 8)))]
                 self.world.ask(name, "publish_batch", events, **options)
+
+    def _agvent(self, event: Event) -> Event:
+        """The event with the program of its type; one without a type, where there are couriers, with that of any."""
+        if event.type is None and self.workload.couriers:
+            return agvent(event, self.random.choice(self.types).name)
+        return agvent(event)
 
     def _event(self, name: str) -> Event:
         random = self.random
@@ -78,7 +85,7 @@ class Actors:
             "city": random.choice(("Oslo", "Rome")),
             "open": random.random() < 0.5,
         }
-        types = [type for type in TYPES if type.name in self.advertised[name]]
+        types = [type for type in self.types if type.name in self.advertised[name]]
         if types and random.random() < 0.8:
             type = random.choice(types)
             return Event(type=type.name, ancestors=type.ancestors, attributes=attributes)
@@ -107,7 +114,7 @@ class Actors:
         )
         options: dict[str, Any] = {"filter": random.choice(filters)}
         if random.random() < 0.7:
-            options["type"] = random.choice(TYPES).name
+            options["type"] = random.choice(self.types).name
         elif random.random() < 0.5:
             options["pattern"] = random.choice(PATTERNS)
         else:
@@ -126,7 +133,7 @@ class Actors:
             self.world.ask(name, "unsubscribe", id)
 
     def _advertise(self, name: str) -> None:
-        type = self.random.choice(TYPES)
+        type = self.random.choice(self.types)
         if type.name not in self.advertised[name]:
             self.advertised[name].append(type.name)
             self.world.ask(name, "advertise", type)

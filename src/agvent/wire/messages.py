@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from agvent.event import Budget
 from agvent.filters.subscription import Subscription
 from agvent.types import AgventType
 
@@ -145,6 +146,34 @@ class Took(Message, frozen=True, tag=4):
     sequence: int
     fast: bool
     homes: tuple[str, ...]
+
+
+class Journey(Part, frozen=True):
+    """A leg of an agvent that finds its own way: one instance of it, from its origin to the next broker where it stops.
+
+    `path` says which instance: the number of each departure since the entry; `passed` are the brokers where it stopped.
+    `targets` are the homes it still has to do with, `snapshot` its program where it paused, empty if it begins there.
+    It has until `deadline`.
+    """
+
+    path: tuple[int, ...]
+    origin: str
+    to: str
+    targets: tuple[Target, ...]
+    snapshot: bytes
+    budget: Budget
+    deadline: int
+    passed: tuple[str, ...] = ()
+
+
+class Travel(Message, frozen=True, tag=6):
+    """An agvent on a leg. Brokers between pass it on; its origin sends it again until it has landed."""
+
+    entered: Entered
+    publication: Publication
+    journey: Journey
+    trace: Trace
+    attempt: int = 0
 
 
 # Deliveries, from a home to a client and to its next home
@@ -301,7 +330,53 @@ class Handing(Message, frozen=True, tag=16):
     drained: bool
 
 
-Body = Delta | Applied | Confirm | Seek | Answer | Claim | Handing
+class Landed(Message, frozen=True, tag=17):
+    """To the origin of a leg, or the sender of a report: what came of it is on disk here."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    path: tuple[int, ...]
+
+
+class Halted(Message, frozen=True, tag=18):
+    """To the origin of a leg: it ran out of its budget on the way."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    path: tuple[int, ...]
+    broker: str
+    reason: str
+
+
+class Report(Message, frozen=True, tag=19):
+    """To the entry of an agvent: homes that an instance of it declined, homes that are to go the default route, and
+    what its publisher should know. Answered by Landed."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    path: tuple[int, ...]
+    broker: str
+    declined: tuple[str, ...]
+    returned: tuple[str, ...]
+    reasons: tuple[str, ...]
+
+
+class Inquiry(Message, frozen=True, tag=61):
+    """To a home: has an agvent that entered here, and finds its own way, arrived? Answered by Confirm, if it has."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+
+
+Body = Delta | Applied | Confirm | Seek | Answer | Claim | Handing | Landed | Halted | Report | Inquiry
 
 
 class Routed(Message, frozen=True, tag=5):
@@ -443,6 +518,16 @@ class Move(Message, frozen=True, tag=38):
     sources: tuple[Source, ...]
 
 
+class Stopped(Message, frozen=True, tag=60):
+    """To a publisher: an agvent that finds its own way failed or ran out of its budget at a broker. It will not come to
+    the homes in `declined`."""
+
+    sequence: int
+    broker: str
+    reason: str
+    declined: tuple[str, ...]
+
+
 class TypeGone(Message, frozen=True, tag=37):
     """The last publisher of a type and its subtypes is gone (NotifyUnadvertisement)."""
 
@@ -513,5 +598,6 @@ ForHost = GetHostKey | Admit | Invoke | Dispose
 AnyMessage = (
     Hello | Adverts | Copies | Took | Routed | Attach | Attached | Advertise | Unadvertise | Advertised | Subscribe
     | Unsubscribe | Subscribed | Done | Refused | GetAdvertisements | Advertisements | Publish | Published | Deliver
-    | Gap | Received | TypeGone | Move | GetHostKey | HostKey | Admit | Admitted | Invoke | Invoked | Dispose
+    | Gap | Received | TypeGone | Move | GetHostKey | HostKey | Admit | Admitted | Invoke | Invoked | Dispose | Travel
+    | Stopped
 )  # fmt: skip

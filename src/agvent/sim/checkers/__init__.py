@@ -11,6 +11,7 @@ from agvent.sim.checkers.duplicated import duplicated
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.order import out_of_order
+from agvent.sim.checkers.routes import misrouted
 from agvent.sim.checkers.traffic import wasted
 from agvent.sim.checkers.unconfirmed import unconfirmed
 from agvent.sim.checkers.unexpected import unexpected
@@ -29,4 +30,5 @@ CHECKERS: Final[dict[str, Checker]] = {
     "custody": undrained,
     "memory": unbounded,
     "traffic": wasted,
+    "routes": misrouted,
 }

@@ -14,6 +14,8 @@ def undrained(world: World, ledger: Ledger) -> list[str]:
             found.append(f"{node.name} holds {sorted(tables.custody.held)}")
         if node.alive and tables.arrivals.early:
             found.append(f"{node.name} keeps back {sorted(tables.arrivals.early)}")
+        if node.alive and (tables.journeys.errands or node.broker.stops.waiting):
+            found.append(f"{node.name} has agvents under way {[*tables.journeys.errands, *node.broker.stops.waiting]}")
         queued = {
             name: list(client.durable.waiting)
             for name, client in tables.deliveries.clients.items()

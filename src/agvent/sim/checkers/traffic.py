@@ -14,7 +14,8 @@ from agvent.sim.world import World
 def wasted(world: World, ledger: Ledger) -> list[str]:
     if world.history.faults:
         return []
-    crossings = Counter((hop.event, frozenset((hop.source, hop.target))) for hop in world.hops)
+    # A copy without its event is a link of a chain: those for several homes may follow one another.
+    crossings = Counter((hop.event, frozenset((hop.source, hop.target))) for hop in world.hops if hop.bytes)
     found = [
         f"{publisher}:{sequence} crossed {' – '.join(sorted(link))} {times} times"
         for ((publisher, sequence, _), link), times in crossings.items()

@@ -1,0 +1,154 @@
+"""Legs and reports on their way: sent, passed on by brokers between, answered, sent again.
+
+Only the origin of a leg and the broker where it lands write anything down. A broker between that finds no way on lets
+the leg go, and looks for one: the origin sends it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from agvent import limits
+from agvent.agents.manager_agent import SPENT
+from agvent.broker.journeys import Errand, Instance, instance_of, instance_of_report, told
+from agvent.broker.outbox import Outbox
+from agvent.broker.records import LegEnded, Reported
+from agvent.broker.router import Router
+from agvent.broker.tables import Tables
+from agvent.event import Budget
+from agvent.wire.messages import Halted, Inquiry, Journey, Landed, Report, Stopped, Travel
+
+
+class Legs:
+    """`waiting` are errands that may go and have not; `stopped` is what publishers are to be told."""
+
+    def __init__(self, tables: Tables, router: Router, out: Outbox) -> None:
+        self.tables, self.router, self.out = tables, router, out
+        self.waiting: dict[Instance, None] = {}
+        self.stopped: list[tuple[str, Stopped]] = []
+        self._stirred = True
+
+    # Sending
+
+    def flush(self, now: int) -> None:
+        """Sends the errands that have a way. Those that began in this step go when their records are on disk."""
+        if fresh := self.tables.journeys.fresh:
+            self.tables.journeys.fresh = []
+            self.out.when_synced(lambda: self._wait(fresh))
+        if self.waiting and (self._stirred or self.router.routes.changed):
+            self._stirred = False
+            for instance in list(self.waiting):
+                errand = self.tables.journeys.errands.get(instance)
+                if errand is None or self._send(errand, now):
+                    self.waiting.pop(instance, None)
+
+    def _wait(self, errands: Iterable[Errand]) -> None:
+        for errand in errands:
+            errand.due = 0
+            self.waiting[errand.instance] = None
+        self._stirred = True
+
+    def _send(self, errand: Errand, now: int) -> bool:
+        """Is it on its way?"""
+        if errand.report is not None:
+            self.router.send((errand.to,), errand.report)
+        elif errand.leg is not None:
+            entered, publication, journey = errand.leg
+            neighbour = self.router.routes.choose(errand.to, attempt=errand.attempt)
+            if neighbour is None:
+                self.router.seek(errand.to, now)
+                return False
+            errand.neighbour = neighbour
+            self._pass_on(Travel(entered, publication, journey, (), errand.attempt), neighbour)
+        errand.due = now + errand.wait_us
+        return True
+
+    def _pass_on(self, travel: Travel, neighbour: str) -> None:
+        """Over one link, which takes from the budget."""
+        journey, budget = travel.journey, travel.journey.budget
+        left = Budget(budget.hops - 1, budget.clones, budget.bytes - len(travel.publication.event), budget.time_us)
+        spent = "hops" if left.hops < 0 else "bytes" if left.bytes < 0 else ""
+        if spent:
+            instance = instance_of(travel.entered, travel.publication, journey.path)
+            self._tell(journey.origin, Halted(*instance, self.tables.name, SPENT[spent]))
+            return
+        onward = msgspec.structs.replace(
+            travel,
+            journey=msgspec.structs.replace(journey, budget=left),
+            trace=self.router.routes.extended(travel.trace, neighbour),
+        )
+        self.router.tell(neighbour, onward)
+
+    def _tell(self, broker: str, body: Landed | Halted) -> None:
+        if broker != self.tables.name:
+            self.router.send((broker,), body)
+        elif isinstance(body, Halted):
+            self.halted(body)
+
+    def pass_on(self, travel: Travel, now: int) -> None:
+        """A leg that lands elsewhere."""
+        passed = [broker for broker, _ in travel.trace]
+        to, neighbour = travel.journey.to, None
+        if len(passed) < limits.HOPS_MAX:
+            neighbour = self.router.routes.choose(to, avoid=passed, attempt=travel.attempt)
+        if neighbour is None:
+            self.router.seek(to, now)
+        else:
+            self._pass_on(travel, neighbour)
+
+    def tick(self, now: int) -> None:
+        """Sends again what was not answered in time."""
+        overdue = [errand for errand in self.tables.journeys.errands.values() if 0 < errand.due <= now]
+        for errand in overdue:
+            errand.attempt += 1
+            errand.wait_us = min(2 * errand.wait_us, limits.ANSWER_WAIT_MAX_US)
+        self._wait(overdue)
+        for copy in self.tables.custody.unheard(now):
+            self.router.send((copy.target.home,), Inquiry(*copy.key[:4]))
+
+    def lost_link(self, neighbour: str) -> None:
+        errands = self.tables.journeys.errands.values()
+        self._wait([errand for errand in errands if errand.due and errand.neighbour == neighbour])
+
+    # Answers
+
+    def land(self, instance: Instance, origin: str) -> None:
+        """Tells the origin of a leg that it landed, when that is on disk."""
+        self.out.when_synced(lambda: self._tell(origin, Landed(*instance)))
+
+    def landed(self, landed: Landed) -> None:
+        instance = (landed.entry, landed.incarnation, landed.publisher, landed.sequence, landed.path)
+        if instance in self.tables.journeys.errands:
+            self.out.record(LegEnded(*instance))
+
+    def halted(self, halted: Halted) -> None:
+        """A leg that began here ran out of its budget: the homes that it was for are declined."""
+        instance = (halted.entry, halted.incarnation, halted.publisher, halted.sequence, halted.path)
+        errand = self.tables.journeys.errands.get(instance)
+        if errand is None or errand.leg is None:
+            return
+        journey: Journey = errand.leg[2]
+        declined = tuple(target.home for target in journey.targets)
+        report = Report(*instance, halted.broker, declined, (), (halted.reason,))
+        if self.tables.journeys.is_entry(report):
+            self.reported(report, journey.deadline)
+        else:
+            self.out.record(LegEnded(*instance, report))
+
+    def reported(self, report: Report, now: int) -> None:
+        """The entry takes a report, once, and tells the publisher."""
+        if not self.tables.journeys.is_entry(report):
+            return
+        if told(report) not in self.tables.journeys.executed:
+            self.out.record(Reported(report, now))
+            self.stop(report)
+        if report.broker != self.tables.name:
+            self.land(instance_of_report(report), report.broker)
+
+    def stop(self, report: Report) -> None:
+        """Tells the publisher what went wrong, if it is here."""
+        declined = report.declined
+        for reason in report.reasons:
+            self.stopped.append((report.publisher, Stopped(report.sequence, report.broker, reason, declined)))

@@ -1,0 +1,215 @@
+"""Stops of agvents that find their own way: executed by the driver, decided by their routes, carried out here.
+
+An agvent waits in memory for its turn in this home's chain and for its decision. Nothing is said of it before one
+record has all that it did: until then its origin has it, and after a crash it comes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from agvent import limits
+from agvent.agents.manager_agent import SPENT
+from agvent.agents.stops import Decision, Local, Neighbour, Stop, Surroundings, Way
+from agvent.broker.arrivals import chain_of
+from agvent.broker.arriving import Arriving
+from agvent.broker.homes import Version
+from agvent.broker.interface import Execute, Executed
+from agvent.broker.journeys import Instance, instance_of, report_of
+from agvent.broker.legs import Legs
+from agvent.broker.outbox import Outbox
+from agvent.broker.recipients import grouped
+from agvent.broker.records import Deliveries, Outcome, Visited
+from agvent.broker.router import Router
+from agvent.broker.tables import Tables
+from agvent.event import Budget
+from agvent.wire.codec import decode_event
+from agvent.wire.messages import Journey, Publication, Target, Travel
+from agvent.wire.names import name_of
+
+Then = Callable[[Decision, int], None]
+
+
+class Stops:
+    """`waiting` are the agvents that landed and have no record yet; those in `_early` wait for their turn, the others
+    for their decision."""
+
+    def __init__(self, tables: Tables, arriving: Arriving, router: Router, legs: Legs, out: Outbox) -> None:
+        self.tables, self.arriving, self.router, self.legs, self.out = tables, arriving, router, legs, out
+        self.waiting: dict[Instance, Travel] = {}
+        self._early: dict[Instance, None] = {}
+        self._running: dict[int, Then] = {}
+        self._runs = 0
+
+    # Executing
+
+    def execute(self, stop: Stop, then: Then) -> int:
+        """Has a route executed, and calls `then` with what it decided."""
+        self._runs += 1
+        self._running[self._runs] = then
+        self.out.effect(Execute(self._runs, stop))
+        return self._runs
+
+    def executed(self, executed: Executed, now: int) -> None:
+        then = self._running.pop(executed.number, None)
+        if then is not None:
+            then(executed.decision, now)
+
+    def stop(
+        self,
+        publication: Publication,
+        journey: Journey,
+        versions: list[Version],
+        now: int,
+    ) -> Stop:
+        """An agvent with the surroundings that it has here."""
+        routes, here = self.router.routes, self.tables.name
+        homes = [target.home for target in journey.targets if target.home != here]
+        passed = journey.passed
+        ways = (Way(home, cost_or_far(routes.cost(home)), routes.choose(home, avoid=passed) or "") for home in homes)
+        path = "".join(f".{number}" for number in journey.path)
+        around = Surroundings(
+            here,
+            f"{publication.publisher}:{publication.sequence}{path}",
+            tuple(ways),
+            tuple(Neighbour(name, cost) for name, cost in sorted(routes.links.items())),
+            tuple(_local(version) for version in versions),
+            msgspec.structs.replace(journey.budget, time_us=max(journey.deadline - now, 0)),
+            len(publication.event),
+            now,
+        )
+        return Stop(publication.publisher, publication.event, journey.snapshot, around)
+
+    def outcome(self, decision: Decision, journey: Journey, versions: list[Version]) -> Outcome:
+        """What a decision comes to here. A route that failed has decided nothing: what matches here gets it, and the
+        other homes are left to the default route."""
+        targets = {target.home: target for target in journey.targets if target.home != self.tables.name}
+        if decision.fault:
+            reason = f"its route failed: {decision.fault}"[: limits.FAULT_CHARS_MAX]
+            return Outcome(grouped(versions), (), (), tuple(targets), (reason,), decision.fault)
+        chosen = grouped([version for version in versions if version.subscription.id in decision.delivered])
+        legs = self._legs(decision, journey, targets)
+        return Outcome(chosen, legs, tuple(targets), (), decision.refused)
+
+    def _legs(self, decision: Decision, journey: Journey, targets: dict[str, Target]) -> tuple[Journey, ...]:
+        """The instances that leave; each takes its targets out of those that are left, and a share of the budget."""
+        moved = [decision.moved] if decision.moved is not None else []
+        departures = [*decision.clones, *moved]
+        legs = []
+        for number, departure in enumerate(departures):
+            theirs = tuple(targets.pop(home) for home in departure.targets if home in targets)
+            snapshot = decision.snapshot if departure is decision.moved else b""
+            share = _share(journey.budget, len(decision.clones), len(departures))
+            path, here = (*journey.path, number), self.tables.name
+            passed = (*journey.passed, here)
+            if theirs:
+                legs.append(Journey(path, here, departure.broker, theirs, snapshot, share, journey.deadline, passed))
+        return tuple(legs)
+
+    # Landing
+
+    def land(self, travel: Travel) -> None:
+        """An agvent came to stop here. One that was executed is only answered."""
+        instance = instance_of(travel.entered, travel.publication, travel.journey.path)
+        known = self.tables.advertisements.incarnation(travel.entered.entry)
+        if instance in self.tables.journeys.executed or travel.entered.incarnation < known:
+            self.legs.land(instance, travel.journey.origin)
+        elif instance not in self.waiting and len(self.waiting) < limits.STOPS_WAITING_MAX:
+            self.waiting[instance] = travel
+            self._early[instance] = None
+
+    def flush(self, now: int) -> None:
+        """Executes the agvents whose turn has come."""
+        for instance in list(self._early):
+            if self._is_in_turn(self.waiting[instance]):
+                del self._early[instance]
+                self._begin(instance, self.waiting[instance], now)
+
+    def _target(self, travel: Travel) -> Target | None:
+        """What the agvent owes this home; None if nothing, or not any more."""
+        chain = chain_of(travel.entered, travel.publication)
+        if travel.publication.sequence <= self.tables.arrivals.last.get(chain, 0):
+            return None
+        mine = [target for target in travel.journey.targets if target.home == self.tables.name]
+        return mine[0] if mine and mine[0].incarnation == self.tables.incarnation else None
+
+    def _is_in_turn(self, travel: Travel) -> bool:
+        target = self._target(travel)
+        return target is None or self.tables.arrivals.is_next(travel.entered, travel.publication, target)
+
+    def _begin(self, instance: Instance, travel: Travel, now: int) -> None:
+        if now >= travel.journey.deadline:
+            self._end(instance, travel, self._too_late(travel), now)
+            return
+        stop = self.stop(travel.publication, travel.journey, self._versions(travel), now)
+        self.execute(stop, lambda decision, at: self._decided(instance, travel, decision, at))
+
+    def _too_late(self, travel: Travel) -> Outcome:
+        targets = tuple(target.home for target in travel.journey.targets if target.home != self.tables.name)
+        return Outcome((), (), targets, (), (SPENT["time"],))
+
+    def _versions(self, travel: Travel) -> list[Version]:
+        """What matches here. Of one that came by another entry before nothing is delivered, but its route sees the
+        same."""
+        target = self._target(travel)
+        if target is None:
+            return []
+        event = decode_event(travel.publication.event)
+        return self.arriving.matching(travel.entered, travel.publication, target.position, event)
+
+    def _decided(self, instance: Instance, travel: Travel, decision: Decision, now: int) -> None:
+        if instance in self.waiting:
+            self._end(instance, travel, self.outcome(decision, travel.journey, self._versions(travel)), now)
+
+    def _end(self, instance: Instance, travel: Travel, outcome: Outcome, now: int) -> None:
+        """Writes down what an agvent did and where it goes on, and lets it."""
+        del self.waiting[instance]
+        entered, publication, target = travel.entered, travel.publication, self._target(travel)
+        outcome = msgspec.structs.replace(outcome, deliveries=self.deliverable(publication, outcome.deliveries))
+        after = target.predecessor if target is not None else 0
+        visited = Visited(entered, publication, travel.journey, target is not None, after, outcome, now)
+        self.out.record(visited)
+        self.legs.land(instance, travel.journey.origin)
+        report = report_of(visited, self.tables.name)
+        if report is not None and self.tables.journeys.is_entry(report):
+            self.legs.stop(report)
+        if target is not None:
+            self.arriving.confirm(entered, publication)
+            self.arriving.follow(chain_of(entered, publication))
+
+    def deliverable(self, publication: Publication, deliveries: Deliveries) -> Deliveries:
+        """Nothing of what came by another entry before."""
+        return () if self.tables.arrivals.repeats.had(publication) else deliveries
+
+
+def cost_or_far(cost: int | None) -> int:
+    """A cost that a route can compare: where no way is known, as far as can be."""
+    return limits.INT_MAX if cost is None else cost
+
+
+def bounded(budget: Budget) -> Budget:
+    """A publisher's budget within what any agvent may use."""
+    return Budget(
+        min(max(budget.hops, 0), limits.JOURNEY_HOPS_MAX),
+        min(max(budget.clones, 0), limits.JOURNEY_CLONES_MAX),
+        min(max(budget.bytes, 0), limits.JOURNEY_BYTES_MAX),
+        min(max(budget.time_us, 0), limits.JOURNEY_TIME_MAX_US),
+    )
+
+
+def _share(budget: Budget, clones: int, instances: int) -> Budget:
+    """What each of the instances that leave may use: together no more than there was."""
+    left = (budget.clones - clones) // instances
+    return Budget(budget.hops, max(left, 0), budget.bytes // instances, budget.time_us)
+
+
+def _local(version: Version) -> Local:
+    context = dict(version.subscription.context or {})
+    return Local(version.subscription.id, name_of(version.client), context)
+
+
+def homes_of(legs: Iterable[Journey]) -> list[str]:
+    """The homes that legs are for."""
+    return [target.home for leg in legs for target in leg.targets]
