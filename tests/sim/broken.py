@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import msgspec
+
+from agvent.agents.stops import Decision
 from agvent.broker.advertisements import Advertisements
 from agvent.broker.arrivals import Arrivals, Chain, chain_of
+from agvent.broker.arriving import grouped
 from agvent.broker.broker import Broker
 from agvent.broker.custody import Copy, Custody
 from agvent.broker.homes import HomeSubscriptions, Version
-from agvent.broker.records import Arrived, Owned, Record
+from agvent.broker.journeys import Errand
+from agvent.broker.records import Arrived, LegEnded, Outcome, Owned, Record
 from agvent.broker.requests import Asked, Requests
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
-from agvent.wire.messages import Copies, Entered, Publication, Target
+from agvent.wire.messages import Copies, Entered, Journey, Publication, Target
 
 
 class Broken(Broker):
@@ -151,3 +156,47 @@ class _Repetitive(Custody):
 class SendsTwice(Broken):
     def spoil(self) -> None:
         self.tables.custody.__class__ = _Repetitive
+
+
+# Of agvents that find their own way
+
+
+class ForgetsStops(Broken):
+    """Executes an agvent again when its leg comes again, and never says that it has landed."""
+
+    def spoil(self) -> None:
+        self.tables.journeys._remember = lambda instance: None  # type: ignore[method-assign]
+        self.legs.land = lambda instance, origin: None  # type: ignore[method-assign]
+
+
+class DeliversAgainstTheRoute(Broken):
+    """Delivers to whoever matches, whatever the route chose."""
+
+    def spoil(self) -> None:
+        outcome = self.stops.outcome
+
+        def generous(decision: Decision, journey: Journey, versions: list[Version]) -> Outcome:
+            return msgspec.structs.replace(outcome(decision, journey, versions), deliveries=grouped(versions))
+
+        self.stops.outcome = generous  # type: ignore[method-assign]
+
+
+class LetsLegsGo(Broken):
+    """Takes a leg for landed as soon as it is sent."""
+
+    def spoil(self) -> None:
+        send = self.legs._send
+
+        def careless(errand: Errand, now: int) -> bool:
+            if send(errand, now):
+                self.out.record(LegEnded(*errand.instance))
+            return True
+
+        self.legs._send = careless  # type: ignore[method-assign]
+
+
+class KeepsDeclinesToItself(Broken):
+    """Does not tell an entry what an agvent declined."""
+
+    def spoil(self) -> None:
+        self.tables.custody.decline = lambda key, homes: None  # type: ignore[method-assign]

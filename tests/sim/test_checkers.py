@@ -13,7 +13,7 @@ from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.order import out_of_order
 from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
-from agvent.sim.plan import Plan
+from agvent.sim.plan import Plan, Workload
 from agvent.sim.run import run
 from agvent.sim.topology import Edge
 from agvent.sim.world import World
@@ -35,10 +35,20 @@ MISTAKES = [
 ]
 
 
-def found(make: type[Broker], *, topology: str, faults: str) -> set[str]:
+COURIER_MISTAKES = [
+    ("routes", broken.ForgetsStops, "line", "none"),
+    ("routes", broken.DeliversAgainstTheRoute, "line", "none"),
+    ("lost", broken.LetsLegsGo, "line", "partitions"),
+    ("custody", broken.KeepsDeclinesToItself, "line", "none"),
+]
+"""Mistakes with agvents that find their own way."""
+
+
+def found(make: type[Broker], *, topology: str, faults: str, couriers: bool = False) -> set[str]:
     """The checkers that fail in the first run in which any does."""
     for seed in SEEDS:
-        verdict = run(Plan(seed=seed, topology=topology, faults=faults), make=make)
+        plan = Plan(seed=seed, topology=topology, faults=faults, workload=Workload(couriers=couriers))
+        verdict = run(plan, make=make)
         if verdict.violations:
             return {violation.partition(":")[0] for violation in verdict.violations}
     return set()
@@ -48,6 +58,12 @@ def found(make: type[Broker], *, topology: str, faults: str) -> set[str]:
 def test_a_checker_finds_the_mistake_it_is_for(checker: str, make: type[Broker], topology: str, faults: str) -> None:
     """A broker with a deliberate mistake makes its checker fail."""
     assert checker in found(make, topology=topology, faults=faults)
+
+
+@pytest.mark.parametrize(("checker", "make", "topology", "faults"), COURIER_MISTAKES)
+def test_a_checker_finds_a_mistake_with_agvents(checker: str, make: type[Broker], topology: str, faults: str) -> None:
+    """So does one with a deliberate mistake in what it does with agvents that find their own way."""
+    assert checker in found(make, topology=topology, faults=faults, couriers=True)
 
 
 def world_of(make: type[Broker], edges: list[Edge], clients: dict[str, str]) -> World:
@@ -108,4 +124,4 @@ def test_memory_is_bounded_by_the_window(make: type[Broker], sentences: int) -> 
 
 def test_every_checker_has_a_test() -> None:
     """The checkers are those that the tests above name."""
-    assert {*(checker for checker, *_ in MISTAKES), "order", "memory"} == CHECKERS.keys()
+    assert {*(checker for checker, *_ in (*MISTAKES, *COURIER_MISTAKES)), "order", "memory"} == CHECKERS.keys()

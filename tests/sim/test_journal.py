@@ -39,6 +39,8 @@ def durable(tables: Tables) -> dict[str, Any]:
         "early": {chain: value for chain, value in tables.arrivals.early.items() if not chain[3]},
         "clients": clients,
         "repeats": list(tables.arrivals.repeats.snapshot()),
+        "delegated": list(tables.custody.delegated()),
+        "journeys": list(tables.journeys.snapshot()),
     }
 
 
@@ -64,7 +66,10 @@ def restarted(node: BrokerNode) -> Tables:
     return tables
 
 
-@pytest.mark.parametrize("plan", [*(plan_of(seed) for seed in (0, 12, 23, 33, 39, 41, 47)), plan_of(3, faults="moves")])
+@pytest.mark.parametrize(
+    "plan",
+    [*(plan_of(seed) for seed in (0, 12, 23, 33, 39, 41, 47)), plan_of(3, faults="moves"), plan_of(7, couriers=True)],
+)
 def test_the_journal_gives_the_tables_again(plan: Plan) -> None:
     """After a run, with whatever faults, every broker's journal gives its tables as they are."""
     for node in simulated(plan).brokers.values():
@@ -72,7 +77,9 @@ def test_the_journal_gives_the_tables_again(plan: Plan) -> None:
             assert plain(durable(restarted(node))) == plain(durable(node.broker.tables))
 
 
-@pytest.mark.parametrize("plan", [*(plan_of(seed) for seed in (12, 39, 47)), plan_of(5, faults="moves")])
+@pytest.mark.parametrize(
+    "plan", [*(plan_of(seed) for seed in (12, 39, 47)), plan_of(5, faults="moves"), plan_of(31, couriers=True)]
+)
 def test_a_snapshot_gives_the_tables_again(plan: Plan) -> None:
     """In the middle of a run and at its end, a snapshot written as bytes gives every broker's tables as they are."""
     seen: list[dict[str, Any]] = []
