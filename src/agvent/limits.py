@@ -346,3 +346,7 @@ STOPS_WAITING_MAX: Final = 4_096
 STOPS_REMEMBERED_MAX: Final = 65_536
 """Paths of agvents that a broker remembers to have executed, some 200 bytes each. A leg is repeated for as long as its
 origin has no answer, and is on its way for seconds: in that time a broker executes some thousands."""
+
+STOPPED_KEPT_MAX: Final = 1_024
+"""What a client keeps of what it was told about its agvents; the oldest goes. Whoever reads none loses none that
+matters."""

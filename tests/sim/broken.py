@@ -9,11 +9,11 @@ import msgspec
 from agvent.agents.stops import Decision
 from agvent.broker.advertisements import Advertisements
 from agvent.broker.arrivals import Arrivals, Chain, chain_of
-from agvent.broker.arriving import grouped
 from agvent.broker.broker import Broker
 from agvent.broker.custody import Copy, Custody
 from agvent.broker.homes import HomeSubscriptions, Version
 from agvent.broker.journeys import Errand
+from agvent.broker.recipients import grouped
 from agvent.broker.records import Arrived, LegEnded, Outcome, Owned, Record
 from agvent.broker.requests import Asked, Requests
 from agvent.event import Event

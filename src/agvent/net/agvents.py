@@ -11,7 +11,7 @@ from agvent.agents.hiding import Hider
 from agvent.agents.portable import program_of
 from agvent.agents.publishing import published
 from agvent.agents.types import type_of
-from agvent.event import Event
+from agvent.event import Budget, Event
 from agvent.net.keyring import Keyring
 from agvent.net.seals import Seals
 from agvent.types import AgventType
@@ -31,9 +31,9 @@ class Agvents:
         """The type of a class, and its code signed."""
         return type_of(cls), encode_code(sign(program_of(cls), self.publisher, self._keyring.signing))
 
-    async def event_of(self, agvent: Agvent, broker: str) -> Event:
+    async def event_of(self, agvent: Agvent, broker: str, *, budget: Budget | None = None) -> Event:
         """The event of an agvent that is published at this broker."""
         if broker not in self._hiders:
             self._hiders[broker] = Hider(await self._host_key(), os.urandom)
         sealer = self._seals.sealer(type(agvent).__name__)
-        return published(agvent, self.publisher, hider=self._hiders[broker], sealer=sealer)
+        return published(agvent, self.publisher, hider=self._hiders[broker], sealer=sealer, budget=budget)

@@ -23,7 +23,7 @@ import msgspec
 from agvent import limits
 from agvent.agents.agvent import Agvent
 from agvent.errors import CallerError, RefusedError
-from agvent.event import Event, EventId, microseconds
+from agvent.event import Budget, Event, EventId, microseconds
 from agvent.filters.subscription import Subscription
 from agvent.net.address import Address
 from agvent.net.admission import Admission
@@ -34,7 +34,7 @@ from agvent.net.tls import Credentials
 from agvent.session.session import Session
 from agvent.types import AgventType
 from agvent.wire import messages as wire
-from agvent.wire.messages import AnyMessage, Attached, Deliver, ForHost, Gap, GetHostKey, Published, Refused
+from agvent.wire.messages import AnyMessage, Attached, Deliver, ForHost, Gap, GetHostKey, Published, Refused, Stopped
 
 if TYPE_CHECKING:
     import pyarrow
@@ -116,6 +116,8 @@ class Client:
         self._subscribed: dict[str, Subscribed] = {}
         self._asked: dict[int, Subscribed] = {}  # the request that opened each subscription
         self._unclaimed: dict[str, list[Arrival]] = {}  # for subscriptions this process has not opened
+        self.stopped: deque[Stopped] = deque(maxlen=limits.STOPPED_KEPT_MAX)
+        """What happened to agvents of this client's that find their own way: faults, and budgets that were spent."""
         self._attached = asyncio.Event()
         self._room = asyncio.Event()
 
@@ -245,15 +247,27 @@ class Client:
         destinations: Sequence[str] = (),
         expires: datetime | None = None,
         fast: bool = False,
+        budget: Budget | None = None,
     ) -> Receipt:
-        """Publishes an event, and returns when a broker has it on disk; with `fast`, when it has it in memory."""
+        """Publishes an event, and returns when a broker has it on disk; with `fast`, when it has it in memory.
+
+        `budget` is for an agvent that finds its own way; what goes wrong with one is in `stopped`."""
         ends = microseconds(expires) if expires is not None else 0
         if self._is_full:
             await self._wait_for_room()
-        made = await self.agvents.event_of(event, self.broker) if isinstance(event, Agvent) else event
+        [made] = await self._made([event], budget)
         sequence = self._session.publish(made, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
         published = await self._settled(sequence, fast=fast)
         return self._receipts(range(sequence, sequence + 1), published, fast=fast)[0]
+
+    async def _made(
+        self, given: Sequence[Event | Mapping[str, Any] | Agvent], budget: Budget | None
+    ) -> list[Event | Mapping[str, Any]]:
+        """What the session takes: of an agvent, its event."""
+        return [
+            await self.agvents.event_of(event, self.broker, budget=budget) if isinstance(event, Agvent) else event
+            for event in given
+        ]
 
     async def publish_batch(
         self,
@@ -263,6 +277,7 @@ class Client:
         destinations: Sequence[str] = (),
         expires: datetime | None = None,
         fast: bool = False,
+        budget: Budget | None = None,
     ) -> Sequence[Receipt]:
         """Publishes events in order, as many at once as the broker gives credit for: of Arrow, each row is one. A
         RefusedError names those that were refused; the others are published."""
@@ -270,10 +285,7 @@ class Client:
         first = last = 0
         remaining = iter(rows_of(events))
         while given := list(islice(remaining, limits.BATCH_EVENTS_MAX)):
-            chunk = [
-                await self.agvents.event_of(event, self.broker) if isinstance(event, Agvent) else event
-                for event in given
-            ]
+            chunk = await self._made(given, budget)
             if self._is_full:
                 self._attachment.say()
                 await self._wait_for_room()
@@ -335,6 +347,8 @@ class Client:
                 self._attached.set()
             elif isinstance(message, Refused) and message.sequence:
                 self._refused.setdefault((message.fast, message.sequence), message.reason)
+            elif isinstance(message, Stopped):
+                self.stopped.append(message)
             else:
                 self._resolve(message)
 
