@@ -1,4 +1,4 @@
-"""`agvent broker`: run one broker; stop, kill, drain or forget one."""
+"""`agvent broker`: run one broker; stop, kill, drain or forget one, or have it release a type."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ has the configuration file.
 
 Or say something to one that runs: kill ends it at once, as a crash does; stop
 ends it cleanly; drain sends its clients away and takes no new ones; forget tells
-another broker that it never returns.
+another broker that it never returns; release ends the quarantine of a type in its
+sandbox host.
 """
 
 EPILOG = """\
@@ -29,6 +30,7 @@ examples:
   agvent broker --config broker.toml
   agvent broker kill B2
   agvent broker forget B2 --from B1
+  agvent broker release B1 Book
 
 exit codes: 0 done, 2 a mistake in the arguments or the file, 3 the machine: the
 journal is damaged, the port is taken, no broker answers
@@ -39,6 +41,7 @@ DOINGS = {
     "stop": "end a broker cleanly",
     "drain": "send a broker's clients away, and let it take no new ones",
     "forget": "say that a broker never returns: what waits for it is let go",
+    "release": "end the quarantine of a type's programs in the broker's sandbox host",
 }
 
 
@@ -51,6 +54,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         one.add_argument("broker", metavar="BROKER", help="its name")
         if doing == "forget":
             one.add_argument("--from", dest="teller", metavar="BROKER", help="the broker that is told (the first one)")
+        if doing == "release":
+            one.add_argument("type", metavar="TYPE", help="the type, or the hash of a program")
         add_where(one)
         one.set_defaults(run=say, doing=doing)
     parser.set_defaults(run=run, complain=parser.error)
@@ -92,7 +97,8 @@ def say(args: argparse.Namespace) -> int:
     if args.doing == "forget":
         answer = run_async(ask(named(args, _teller(args)), "forget", credentials=credentials(args), name=args.broker))
     else:
-        answer = run_async(ask(named(args, args.broker), args.doing, credentials=credentials(args)))
+        about = {"name": args.type} if args.doing == "release" else {}
+        answer = run_async(ask(named(args, args.broker), args.doing, credentials=credentials(args), **about))
     shown = {"broker": args.broker, "done": args.doing, **(answer or {})}
     print(msgspec.json.encode(shown).decode() if args.json else f"{args.broker}: {args.doing}")
     return 0

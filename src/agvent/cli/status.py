@@ -64,9 +64,11 @@ def _cells(status: dict[str, Any]) -> list[str]:
     links = " ".join(f"{marks[link['state']]}{link['neighbour']}" for link in status["links"])
     attached = sum(client["attached"] for client in status["clients"])
     full = " [red]disk full[/red]" if status["disk_full"] else ""
+    held = ", ".join(sorted({one["type"] for one in status["quarantined"]}))
+    quarantine = f" [red]quarantine: {held}[/red]" if held else ""
     counts = status["counts"]
     return [
-        status["broker"] + full,
+        status["broker"] + full + quarantine,
         links,
         str(attached),
         str(status["subscriptions"]),

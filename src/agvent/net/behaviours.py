@@ -11,14 +11,15 @@ import threading
 from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agvent import limits
 from agvent.agents.code import decode_code
-from agvent.agents.sandbox import Arrival, Arrived, Task
+from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Task
 from agvent.agents.stops import Decision, Stop
 from agvent.broker.interface import Execute, Executed, Ran, Run
-from agvent.errors import AdmissionError, SandboxFault
+from agvent.errors import AdmissionError, CallerError, SandboxFault
 from agvent.sandbox.process import HostProcess
 from agvent.wire.messages import Answered
 
@@ -50,6 +51,8 @@ class Behaviours:
         self._waiting: dict[str, list[Asked]] = {}  # a publisher is in here while something of it runs
         self._threads = ThreadPoolExecutor(limits.HOST_REQUESTS_MAX, "sandbox host")
         self._tasks: set[asyncio.Task[None]] = set()
+        self.quarantined: tuple[Quarantined, ...] = ()  # as the host said when it was last looked at
+        self._is_looking = False
 
     # What the broker and its clients ask
 
@@ -108,6 +111,36 @@ class Behaviours:
             for asked, answer in zip(batch, answers, strict=True):
                 asked.tell(answer)
         del self._waiting[publisher]
+
+    # Quarantine
+
+    def look(self) -> None:
+        """Has the host say who is in quarantine, if there is a host; asked for again and again."""
+        if self._host is not None and not self._is_looking:
+            self._is_looking = True
+            self.spawn(self._look())
+
+    async def _look(self) -> None:
+        try:
+            held = await self.told(lambda host: host.quarantined())
+        except SandboxFault:
+            held = ()
+        for one in held:
+            if one not in self.quarantined:
+                self._server.log.say("quarantined", publisher=one.principal, type=one.type, reason=one.fault)
+        self.quarantined, self._is_looking = held, False
+
+    def release(self, name: str) -> None:
+        """Ends the quarantine of the programs of a type, or of the one with this hash."""
+        programs = [one.program for one in self.quarantined if name in (one.type, one.program)]
+        if not programs:
+            held = ", ".join(sorted({one.type for one in self.quarantined}))
+            raise CallerError(f"{name!r} is not in quarantine here", hint=f"in it are: {held or 'none'}")
+        self.spawn(self._release(programs))
+
+    async def _release(self, programs: list[str]) -> None:
+        with suppress(SandboxFault):  # a host that died has forgotten them all
+            await self.told(lambda host: [host.release(program) for program in programs])
 
     # The host
 

@@ -11,6 +11,8 @@ COUNTERS: Final = {
     "deliveries_queued": "Deliveries queued for this broker's clients.",
     "acknowledgements": "Acknowledgements that clients gave, each for one or more deliveries.",
     "gaps": "Gap notices made because a client's queue was full.",
+    "agvents_admitted": "Agvents that subscribers of this broker let in.",
+    "agvents_refused": "Agvents that were not let in.",
     "copies_came": "Copies that came from neighbours.",
     "copies_sent": "Copies sent to neighbours, repeats included.",
     "groups": "Groups of records synced to the journal.",

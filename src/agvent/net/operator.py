@@ -1,4 +1,4 @@
-"""What an operator may ask a broker: what it has, and to cut, heal, drain, forget, stop.
+"""What an operator may ask a broker: what it has, and to cut, heal, drain, forget, release, stop.
 
 An operator's connection carries requests and answers, one JSON object each: a request is a frame, an answer as many
 frames as it needs and an empty one.
@@ -27,7 +27,7 @@ KILL_SECONDS: Final = 0.02
 
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One request; `name` is the neighbour, broker or client it is about."""
+    """One request; `name` is the neighbour, broker or type it is about."""
 
     request: str
     name: str = ""
@@ -50,6 +50,7 @@ class Operator:
             "heal": self._heal,
             "drain": lambda _: self._drain(),
             "forget": self._forget,
+            "release": lambda one: server.behaviours.release(one.name),
             "stop": lambda _: server.stopping.set(),
             "kill": lambda _: self._kill(),
         }
@@ -91,6 +92,10 @@ class Operator:
             "boot": tables.boot,
             "pid": os.getpid(),
             "sandbox_pid": server.behaviours.pid,
+            "quarantined": [
+                {"publisher": one.principal, "type": one.type, "program": one.program, "fault": one.fault}
+                for one in server.behaviours.quarantined
+            ],
             "up_s": (server.clock.now() - server.started) // 1_000_000,
             "draining": server.draining,
             "disk_full": server.commit.full,

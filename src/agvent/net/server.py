@@ -228,6 +228,7 @@ class BrokerServer:
     def _measure(self) -> None:
         self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
         self._say_room()
+        self.behaviours.look()
         self.give(
             Measured(link, connection.end.rtt_us, connection.end.queued)
             for link, connection in self.links.items()

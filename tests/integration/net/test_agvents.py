@@ -176,6 +176,40 @@ def test_an_agvent_is_let_in_or_refused_and_its_trace_says_so() -> None:
         assert hops(url, 2) == ["entered at B1, for nobody; a behaviour gave no answer: the event has no program"]
 
 
+class Slow(Agvent):
+    """Never answers."""
+
+    def ends(self, n: int) -> bool:
+        """It does not."""
+        while n:
+            n = abs(n)
+        return True
+
+
+def until_quarantined(url: str, *held: str) -> None:
+    async def look() -> None:
+        async with asyncio.timeout(30):
+            while True:
+                status = await ask(address_of(url), "status")
+                if [one["type"] for one in status["quarantined"]] == list(held):
+                    break
+
+    asyncio.run(look())
+
+
+def test_who_is_in_quarantine_is_shown_and_can_be_released() -> None:
+    """A type that does not end its calls; its events are published all the same, for nobody who asks."""
+    with local_broker("B1") as url, connect(url, name="eve") as eve, connect(url, name="ann") as ann:
+        eve.advertise(Slow)
+        ann.subscribe(" OR ".join(f"ends({n})" for n in range(1, 5)), type="Slow")
+        eve.publish(Slow())
+        until_quarantined(url, "Slow")
+        with pytest.raises(CallerError, match="'Fast' is not in quarantine here"):
+            asyncio.run(ask(address_of(url), "release", name="Fast"))
+        asyncio.run(ask(address_of(url), "release", name="Slow"))
+        until_quarantined(url)
+
+
 def test_names_of_the_brokers_own_clients_are_taken() -> None:
     """Nobody can answer in a broker's name."""
     with local_broker("B1") as url, pytest.raises(NetworkFault, match=r"names that begin with \$ are the brokers' own"):
