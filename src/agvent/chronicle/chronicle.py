@@ -40,7 +40,7 @@ from agvent.broker.records import (
 )
 from agvent.chronicle.rows import Row, Rows, empty_rows
 from agvent.errors import TranslationError
-from agvent.event import EPOCH, MICROSECOND, EventId
+from agvent.event import EPOCH, MICROSECOND, Cargo, EventId
 from agvent.filters.sql_format import format_expression
 from agvent.filters.tree import Attribute, Call, Literal
 from agvent.store.catalogue import subscription_row
@@ -50,7 +50,7 @@ from agvent.types import Advertisement, AgventType
 from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.codec import decode_event
 from agvent.wire.lines import places_in
-from agvent.wire.messages import Answered, Deliver, Gap, Publication
+from agvent.wire.messages import Answered, Deliver, Entry, Gap, Publication
 from agvent.wire.names import first_number, moves_of, name_of
 
 DURABLE: Final = "durable"
@@ -198,6 +198,19 @@ class Chronicle:
             )
             (self.rows.advertisements if entry.live else self.rows.withdrawn).append(advertisement)
             self.carried.types[entry.publisher, entry.type.name] = entry.type
+            if entry.code:
+                self._program(entry, at)
+
+    def _program(self, entry: Entry, at: int) -> None:
+        self.rows.programs.append(
+            {
+                "program": entry.type.program,
+                "publisher": entry.publisher,
+                "broker": self.name,
+                "code": entry.code,
+                "brought_at": moment(at),
+            }
+        )
 
     def _opened(self, record: Opened, at: int) -> None:
         subscription, version = record.interest.subscription, record.interest.version
@@ -269,6 +282,8 @@ class Chronicle:
         )
         for answered in record.entered.answers:
             self._answer(publication, answered, record.at)
+        if event.cargo is not None:
+            self._cargo(publication, event.cargo, record.at)
 
     def _answer(self, publication: Publication, answered: Answered, at: int) -> None:
         text = _call_text(answered)
@@ -282,6 +297,19 @@ class Chronicle:
                 "result": None if answered.fault else encode_value(answered.value),
                 "fault": answered.fault or None,
                 "called_at": moment(at),
+            }
+        )
+
+    def _cargo(self, publication: Publication, cargo: Cargo, at: int) -> None:
+        self.rows.cargoes.append(
+            {
+                **_key(publication),
+                "entry_broker": self.name,
+                "program": cargo.program,
+                "hidden": cargo.hidden or None,
+                "sealed": cargo.sealed or None,
+                "opaque": list(cargo.opaque) or None,
+                "accepted_at": moment(at),
             }
         )
 

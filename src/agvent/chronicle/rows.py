@@ -22,8 +22,10 @@ class Rows(msgspec.Struct):
     subscriptions: list[Row] = []
     changes: list[Row] = []
     epochs: list[Row] = []
+    programs: list[Row] = []
     events: list[LoggedEvent] = []
     behaviours: list[Row] = []
+    cargoes: list[Row] = []
     deliveries: list[Row] = []
     gaps: list[Row] = []
     traces: list[Row] = []
@@ -35,10 +37,10 @@ class Rows(msgspec.Struct):
     def write(self, log: LogWriter, *, batch: Batch | None = None) -> None:
         """Appends them to a log: the catalogue and the answers, then the events that need them, then what became of
         these. So nobody reads an event before what it is judged by. A stream that has the batch does not take it."""
-        catalogue = self._some("advertisements", "withdrawn", "subscriptions", "changes", "epochs")
+        catalogue = self._some("advertisements", "withdrawn", "subscriptions", "changes", "epochs", "programs")
         if catalogue:
             log.append_catalogue(**catalogue, batch=batch)
-        self._append(log, "behaviours", ("behaviours",), batch)
+        self._append(log, "behaviours", ("behaviours", "cargoes"), batch)
         if self.events:
             log.append_events(self.events, batch=batch)
         self._append(log, "deliveries", ("deliveries", "gaps"), batch)
@@ -59,4 +61,4 @@ class Rows(msgspec.Struct):
 
 
 def empty_rows() -> Rows:
-    return Rows([], [], [], [], [], [], [], [], [], [])
+    return Rows([], [], [], [], [], [], [], [], [], [], [], [])

@@ -65,6 +65,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--shared", metavar="DIR", help="a folder that every machine of the cluster sees, for the index"
     )
+    parser.add_argument(
+        "--hosts-key",
+        metavar="FILE",
+        help="the key of a network's sandbox hosts: agvents of an event log are asked what filters call",
+    )
     add_master(parser)
     parser.set_defaults(run=run)
 
@@ -121,7 +126,8 @@ def _pairs(spark: SparkSession, roster: Roster, args: argparse.Namespace) -> tup
 
     if is_log(args.events):
         log = LogReader(args.events)
-        return log_pairs(spark, log, roster, shared=args.shared), sum(one.rows for one in log.segments("events"))
+        pairs = log_pairs(spark, log, roster, shared=args.shared, hosts_key=args.hosts_key)
+        return pairs, sum(one.rows for one in log.segments("events"))
     files = listed(args.events)
     if is_parquet(files[0]):
         pairs = match(args.events, roster, event=args.event, shared=args.shared, complaints=True)

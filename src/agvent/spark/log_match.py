@@ -6,6 +6,7 @@ force at the event's entry broker and epoch; with others, every event is matched
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,12 +14,14 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from agvent.errors import CallerError
 from agvent.filters.evaluate import Behaviours
 from agvent.matching.arrays import I64
 from agvent.matching.batch import Unanswered
 from agvent.matching.matches import Matches
 from agvent.matching.search import Found
 from agvent.spark.admission import admitted
+from agvent.spark.asked_answers import AskedAnswers
 from agvent.spark.event_source import ROWS_PER_TASK, tasks
 from agvent.spark.files import Slice, parquet_batches, parquet_slices
 from agvent.spark.matcher import COMPLAINT, EVENT, OUTPUT_ROWS_MAX, broker_codes, in_force, pieces, places_of
@@ -48,31 +51,48 @@ class Part(msgspec.Struct, frozen=True):
 
 
 def match_log(
-    spark: SparkSession, log: LogReader, subscriptions: Any = None, *, shared: str | None = None
+    spark: SparkSession,
+    log: LogReader,
+    subscriptions: Any = None,
+    *,
+    shared: str | None = None,
+    hosts_key: str | os.PathLike[str] | None = None,
 ) -> DataFrame:
     """The deliveries that a log calls for: the key of each event, `entry_broker`, `epoch`, `accepted_at`, and the
     `subscription` and `version`; without `version` if subscriptions are given that are not the log's own.
 
-    Beside them `complaint`, which is null but for questions not answered (see `match`).
+    Beside them `complaint`, which is null but for questions not answered (see `match`). Behaviours have the answers
+    that the log has; with `hosts_key`, the key file of the network's sandbox hosts, agvents are asked anew.
     """
     from pyspark.sql.pandas.types import from_arrow_schema
     from pyspark.sql.types import StringType, StructField, StructType
 
     roster = log_roster(log) if subscriptions is None else roster_of(subscriptions)
+    if hosts_key is not None and roster.in_force is not None:
+        raise CallerError("the log has the answers to its own subscriptions", hint="leave hosts_key out")
     events = pa.schema([TABLES["events"].schema.field(name) for name in EVENT_COLUMNS])
     fields = [*from_arrow_schema(events).fields, *from_arrow_schema(roster.names.schema).fields]
     parts = parts_of(log)
-    matcher = LogMatcher(parts, ship(spark, roster, shared=shared), RecordedAnswers(log))
+    answers = RecordedAnswers(log) if hosts_key is None else AskedAnswers(log, hosts_key)
+    matcher = LogMatcher(parts, ship(spark, roster, shared=shared), answers)
     return tasks(spark, len(parts)).mapInArrow(matcher, StructType([*fields, StructField(COMPLAINT, StringType())]))
 
 
-def log_pairs(spark: SparkSession, log: LogReader, subscriptions: Any, *, shared: str | None = None) -> DataFrame:
+def log_pairs(
+    spark: SparkSession,
+    log: LogReader,
+    subscriptions: Any,
+    *,
+    shared: str | None = None,
+    hosts_key: str | os.PathLike[str] | None = None,
+) -> DataFrame:
     """The columns `event`, `subscription` and `complaint`; an event is named `publisher:sequence`. One that entered
     twice, at two brokers, is one event."""
     from pyspark.sql import functions as F  # noqa: N812 - Spark's own short name for them
 
     named = F.concat_ws(":", "publisher", "sequence").alias(EVENT)
-    return match_log(spark, log, subscriptions, shared=shared).select(named, "subscription", COMPLAINT).distinct()
+    matched = match_log(spark, log, subscriptions, shared=shared, hosts_key=hosts_key)
+    return matched.select(named, "subscription", COMPLAINT).distinct()
 
 
 def parts_of(log: LogReader) -> list[Part]:
@@ -88,7 +108,7 @@ def parts_of(log: LogReader) -> list[Part]:
 class LogMatcher:
     """Matches the rows of a task's parts."""
 
-    def __init__(self, parts: Sequence[Part], shipment: Shipment, answers: RecordedAnswers) -> None:
+    def __init__(self, parts: Sequence[Part], shipment: Shipment, answers: RecordedAnswers | AskedAnswers) -> None:
         self.parts = parts
         self.shipment = shipment
         self.answers = answers
@@ -104,8 +124,18 @@ class LogMatcher:
         schema = event_schema(part.type)
         for batch in parquet_batches(part.slice, schema.names, rows=roster.index.batch_rows):
             table = pa.Table.from_batches([batch]).select(schema.names).cast(schema)
+            if isinstance(self.answers, AskedAnswers):
+                yield from self._asked(roster, table, part, self.answers)
+                continue
             for lot, behaviours in by_answers(table, self.answers):
                 yield from match_table(roster, lot, part.type, part.name, behaviours=behaviours)
+
+    def _asked(self, roster: Roster, table: pa.Table, part: Part, answers: AskedAnswers) -> Iterator[pa.RecordBatch]:
+        """Agvents by what they answer, the other events as they are."""
+        rows, found = answers.matched(roster, table, part.type, part.name)
+        yield _deliveries(roster, table.select(list(EVENT_COLUMNS)), rows, found, [])
+        others = np.setdiff1d(np.arange(table.num_rows), rows)
+        yield from match_table(roster, table.take(pa.array(others)), part.type, part.name)
 
 
 def match_table(

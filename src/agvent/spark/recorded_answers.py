@@ -6,7 +6,7 @@ call without a row, or with a fault, is unknown.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any
 
@@ -27,6 +27,9 @@ from agvent.store.values import decode_value
 Lot = tuple[pa.Table, Behaviours | None]
 """Events that are matched together, and what their behaviours answer."""
 
+File = tuple[str, dict[str, list[int]]]
+"""A segment's path, and the least and greatest sequence of each entry broker's rows in it."""
+
 KEY = ("publisher", "sequence", "quality", "entry_broker")
 READ = [*KEY, "call", "result", "fault"]
 
@@ -35,9 +38,7 @@ class RecordedAnswers:
     """Where the answers are; made on the driver, asked in the tasks."""
 
     def __init__(self, reader: LogReader) -> None:
-        self.files = [
-            (str(reader.path.absolute() / one.path), _sequences(one)) for one in reader.segments("behaviours")
-        ]
+        self.files = files_of(reader, "behaviours")
 
     def near(self, events: Iterable[Segment]) -> RecordedAnswers:
         """Those that some segments of events can have: what is sent to a task that reads no others."""
@@ -52,15 +53,12 @@ class RecordedAnswers:
 
     def of(self, events: pa.Table) -> dict[int, Behaviours]:
         """The answers that rows of events have, by row; only segments that can have some are read."""
-        if not self.files:
-            return {}
-        spans = events.group_by("entry_broker").aggregate([("sequence", "min"), ("sequence", "max")]).to_pylist()
-        tables = [_read(path, events) for path, ranges in self.files if any(_meets(ranges, span) for span in spans)]
-        if not tables:
+        found = rows_near(self.files, events, READ)
+        if not found:
             return {}
         rows = {key: row for row, key in enumerate(zip(*(events[name].to_pylist() for name in KEY), strict=True))}
         answers: dict[int, dict[str, str | None]] = {}
-        for one in pa.concat_tables(tables).to_pylist():
+        for one in found:
             row = rows.get(tuple(one[name] for name in KEY))
             if row is not None:
                 known = answers.setdefault(row, {})
@@ -80,6 +78,20 @@ def by_answers(table: pa.Table, recorded: RecordedAnswers) -> Iterator[Lot]:
         yield table.slice(row, 1), behaviours
 
 
+def files_of(reader: LogReader, table: str) -> list[File]:
+    """The segments of a table that has a row for something of an event, with the sequences in each."""
+    return [(str(reader.path.absolute() / one.path), _sequences(one)) for one in reader.segments(table)]
+
+
+def rows_near(files: Sequence[File], events: pa.Table, columns: list[str]) -> list[dict[str, Any]]:
+    """The rows that some events may have; only segments that can have some are read."""
+    if not files:
+        return []
+    spans = events.group_by("entry_broker").aggregate([("sequence", "min"), ("sequence", "max")]).to_pylist()
+    tables = [_read(path, events, columns) for path, ranges in files if any(_meets(ranges, span) for span in spans)]
+    return pa.concat_tables(tables).to_pylist() if tables else []
+
+
 def _sequences(segment: Segment) -> dict[str, list[int]]:
     """The least and greatest sequence of each entry broker's rows."""
     return {broker: facts["sequence"] for broker, facts in segment.ranges.items()}
@@ -90,12 +102,12 @@ def _meets(ranges: dict[str, list[int]], span: dict[str, Any]) -> bool:
     return bool(low <= span["sequence_max"] and span["sequence_min"] <= high)
 
 
-def _read(path: str, events: pa.Table) -> pa.Table:
+def _read(path: str, events: pa.Table, columns: list[str]) -> pa.Table:
     publishers = pc.unique(events["publisher"]).to_pylist()
     low, high = pc.min_max(events["sequence"]).as_py().values()
     wanted = [("publisher", "in", publishers), ("sequence", ">=", low), ("sequence", "<=", high)]
     try:
-        return pq.read_table(path, columns=READ, filters=wanted, partitioning=None)
+        return pq.read_table(path, columns=columns, filters=wanted, partitioning=None)
     except (OSError, pa.ArrowException) as error:
         raise LogFileError(f"cannot read the segment {path}: {error}") from None
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,11 @@ class Roster:
         self.names = names
         self.in_force = in_force
         self.audience = audience
+
+    @cached_property
+    def ordinals(self) -> dict[str, int]:
+        """The ordinal of each id of the index."""
+        return {id: at for at, id in enumerate(self.index.ids())}
 
     @classmethod
     def of(cls, index: Subscriptions) -> Roster:

@@ -77,7 +77,7 @@ class LogWriter:
             lock.close()
 
     def append(self, table: str, rows: Rows) -> Head:
-        """Appends rows to a table: deliveries, gaps, traces, behaviours, documents."""
+        """Appends rows to a table: deliveries, gaps, traces, behaviours, cargoes, documents."""
         form = form_of(table)
         if form.stream in ("events", "catalogue"):
             raise LogError(f"{table} is not appended to by itself", hint="use append_events or append_catalogue")
@@ -98,6 +98,7 @@ class LogWriter:
         subscriptions: Rows = (),
         changes: Rows = (),
         epochs: Rows = (),
+        programs: Rows = (),
         batch: Batch | None = None,
     ) -> Head:
         """Appends to the catalogue in one commit, which is a new catalogue version."""
@@ -110,6 +111,7 @@ class LogWriter:
             "subscriptions": subscriptions,
             "changes": changes,
             "epochs": epochs,
+            "programs": programs,
             "types": [type_row(a, "advertise") for a in advertised] + [type_row(a, "unadvertise") for a in withdrawn],
             "type_attributes": [row for type_ in fresh for row in attribute_rows(type_)],
             "type_behaviours": [row for type_ in fresh for row in behaviour_rows(type_)],

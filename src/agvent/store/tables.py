@@ -212,6 +212,22 @@ FORMS: Final = (
         optional={"subscription": TEXT, "version": LONG, "result": TEXT, "fault": TEXT},
     ),
     _form(
+        "cargoes",
+        "behaviours",
+        broker="entry_broker",
+        ranged=("sequence", "accepted_at"),
+        needed={**EVENT_KEY, "entry_broker": TEXT, "program": TEXT, "accepted_at": TIME},
+        optional={"hidden": pa.binary(), "sealed": pa.binary(), "opaque": STRINGS},
+    ),
+    _form(
+        "programs",
+        "catalogue",
+        broker="broker",
+        ranged=("brought_at",),
+        needed={"program": TEXT, "publisher": TEXT, "broker": TEXT, "code": pa.binary(), "brought_at": TIME},
+        optional={},
+    ),
+    _form(
         "documents",
         "documents",
         broker="broker",

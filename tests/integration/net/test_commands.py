@@ -94,7 +94,7 @@ def test_types_are_advertised_and_shown(shell: Shell) -> None:
         "acme",
         [{"name": "pages", "kind": "int", "description": "", "length": 0, "optional": False}],
     )
-    assert shell.run("types") == f"Book(pages: int)  by acme at {found['broker']}\n"
+    assert f"Book(pages: int)  by acme at {found['broker']}" in shell.run("types").splitlines()
     assert shell.run("types", "Book") == f"Book\n  pages  int\n  by acme at {found['broker']}\n"
     assert shell.run("advertise", "Book", "--as", "acme", "--end") == "acme no longer publishes Book\n"
     assert shell.run("types", "Book", code=1) == ""
