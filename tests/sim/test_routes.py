@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from agvent.agents.types import type_of
+from agvent.broker.lifecycle import stages_of
 from agvent.broker.records import Visited
 from agvent.event import Budget, Event
 from agvent.filters.subscription import Subscription
@@ -73,6 +74,27 @@ def test_a_sweep_goes_from_home_to_home() -> None:
     assert world.watch.hops(Travel) == [("B1", "B2"), ("B2", "B3"), ("B3", "B4")]
     assert world.watch.hops(Copies) == []
     assert is_settled(world)
+
+
+def test_a_life_has_the_stages_of_figure_4() -> None:
+    """Created, admitted, executed, delivered, cloned, migrated, disposed: each where it happened."""
+    world = world_of(LINE, ("s1", "B1", {"floor": 0}), ("s2", "B2", {"floor": 0}), ("s3", "B3", {"floor": 1}))
+    publish(world, "Sweep")
+    world.wait(2)
+    publish(world, "Picky", price=3)
+    world.wait(2)
+    stages = [(one.broker, stage) for one in world.history.on_disk for stage in stages_of(one.record)]
+    assert [(at, stage.what, stage.to or stage.clients or stage.homes) for at, stage in stages] == [
+        ("B1", "created", ()), ("B1", "admitted", ()), ("B1", "executed", ()), ("B1", "delivered", ("s1",)),
+        ("B1", "migrated", "B2"),
+        ("B2", "admitted", ()), ("B2", "executed", ()), ("B2", "delivered", ("s2",)), ("B2", "migrated", "B3"),
+        ("B3", "admitted", ()), ("B3", "executed", ()), ("B3", "delivered", ("s3",)), ("B3", "disposed", ()),
+        ("B1", "created", ()), ("B1", "admitted", ()), ("B1", "executed", ()), ("B1", "delivered", ("s1",)),
+        ("B1", "cloned", "B2"), ("B1", "disposed", ()),
+        ("B2", "admitted", ()), ("B2", "executed", ()), ("B2", "delivered", ("s2",)), ("B2", "cloned", "B3"),
+        ("B2", "disposed", ()),
+        ("B3", "admitted", ()), ("B3", "executed", ()), ("B3", "disposed", ()),
+    ]  # fmt: skip
 
 
 def test_two_algorithms_run_on_one_server() -> None:

@@ -90,7 +90,8 @@ class Heard(Record, frozen=True, tag=6):
 
 class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What came of an agvent's route at a stop: who gets it here, the legs that begin, the homes that it declined, the
-    homes that are left to the default route, and what its publisher is told."""
+    homes that are left to the default route, and what its publisher is told. `skipped` are the subscriptions here that
+    it matched and did not choose."""
 
     deliveries: Deliveries
     legs: tuple[Journey, ...] = ()
@@ -98,6 +99,7 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
     returned: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     fault: str = ""
+    skipped: tuple[str, ...] = ()
 
 
 class Accepted(Record, frozen=True, tag=7):

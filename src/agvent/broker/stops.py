@@ -89,9 +89,10 @@ class Stops:
         if decision.fault:
             reason = f"its route failed: {decision.fault}"[: limits.FAULT_CHARS_MAX]
             return Outcome(grouped(versions), (), (), tuple(targets), (reason,), decision.fault)
-        chosen = grouped([version for version in versions if version.subscription.id in decision.delivered])
+        chosen = [version for version in versions if version.subscription.id in decision.delivered]
+        skipped = _keys(version for version in versions if version not in chosen)
         legs = self._legs(decision, journey, targets)
-        return Outcome(chosen, legs, tuple(targets), (), decision.refused)
+        return Outcome(grouped(chosen), legs, tuple(targets), (), decision.refused, skipped=skipped)
 
     def _legs(self, decision: Decision, journey: Journey, targets: dict[str, Target]) -> tuple[Journey, ...]:
         """The instances that leave; each takes its targets out of those that are left, and a share of the budget."""
@@ -148,7 +149,7 @@ class Stops:
 
     def _too_late(self, travel: Travel) -> Outcome:
         targets = tuple(target.home for target in travel.journey.targets if target.home != self.tables.name)
-        return Outcome((), (), targets, (), (SPENT["time"],))
+        return Outcome((), (), targets, (), (SPENT["time"],), skipped=_keys(self._versions(travel)))
 
     def _versions(self, travel: Travel) -> list[Version]:
         """What matches here. Of one that came by another entry before nothing is delivered, but its route sees the
@@ -208,6 +209,10 @@ def _share(budget: Budget, clones: int, instances: int) -> Budget:
 def _local(version: Version) -> Local:
     context = dict(version.subscription.context or {})
     return Local(version.subscription.id, name_of(version.client), context)
+
+
+def _keys(versions: Iterable[Version]) -> tuple[str, ...]:
+    return tuple(version.subscription.id for version in versions)
 
 
 def homes_of(legs: Iterable[Journey]) -> list[str]:

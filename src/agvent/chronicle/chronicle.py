@@ -19,8 +19,10 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
+from agvent.broker.custody import DECLINED
 from agvent.broker.handover import event_of, merged
 from agvent.broker.homes import key_of
+from agvent.broker.lifecycle import shown
 from agvent.broker.records import (
     Accepted,
     Acknowledged,
@@ -35,8 +37,11 @@ from agvent.broker.records import (
     Moved,
     Noticed,
     Opened,
+    Outcome,
     Owned,
     Record,
+    Reported,
+    Visited,
 )
 from agvent.chronicle.rows import Row, Rows, empty_rows
 from agvent.errors import TranslationError
@@ -169,6 +174,8 @@ class Chronicle:
             CaughtUp: lambda record, _: self._waiting(record.client).catch_up(),
             Marked: lambda record, at: self._changed(record, "mark", "", 0, at),
             Claimed: self._acknowledged,
+            Visited: self._visited,
+            Reported: self._reported,
         }
 
     def take(self, record: Record, at: int) -> None:
@@ -284,6 +291,57 @@ class Chronicle:
             self._answer(publication, answered, record.at)
         if event.cargo is not None:
             self._cargo(publication, event.cargo, record.at)
+        if record.outcome is not None:
+            self._stopped(record, record.outcome)
+            here = [target for target in record.targets if target.home == self.broker]
+            if here:
+                self._arrived(arrival_of(record, here[0].predecessor, record.outcome), record.at)
+
+    def _visited(self, record: Visited, at: int) -> None:
+        self._stopped(record, record.outcome)
+        if record.arrives:
+            self._arrived(arrival_of(record, record.after, record.outcome), at)
+
+    def _stopped(self, record: Accepted | Visited, outcome: Outcome) -> None:
+        """What an agvent's own route decided: a row of its own, and gaps for whom it declined."""
+        publication = record.publication
+        decided = {
+            "delivered": [_public(key) for _, versions in outcome.deliveries for key, _ in versions],
+            "legs": {shown(leg.path): [leg.to, *(target.home for target in leg.targets)] for leg in outcome.legs},
+            "declined": list(outcome.declined),
+            "returned": list(outcome.returned),
+        }
+        self.rows.behaviours.append(
+            {
+                **_key(publication),
+                "entry_broker": self.name,
+                "call": "route()",
+                "result": encode_value(decided),
+                "fault": outcome.fault or None,
+                "called_at": moment(record.at),
+            }
+        )
+        for home in outcome.declined:
+            name = logged_name(home, self.carried.known.get(home, 1))
+            self._gap(record.at, DECLINED, home=name, publication=publication, after=publication.sequence - 1)
+        for key in outcome.skipped:
+            self._gap(
+                record.at,
+                DECLINED,
+                subscription=_public(key),
+                subscriber=name_of(key.partition("/")[0]),
+                publication=publication,
+                after=publication.sequence - 1,
+            )
+
+    def _reported(self, record: Reported, at: int) -> None:
+        """Homes to which an agvent did not come because its budget was spent on the way; what its stops declined is in
+        their own rows, and here once more."""
+        report = record.report
+        publication = Publication(report.publisher, report.sequence, b"")
+        for home in report.declined:
+            name = logged_name(home, self.carried.known.get(home, 1))
+            self._gap(at, DECLINED, home=name, publication=publication, after=report.sequence - 1)
 
     def _answer(self, publication: Publication, answered: Answered, at: int) -> None:
         text = _call_text(answered)
@@ -409,6 +467,11 @@ class Chronicle:
                 "noticed_at": moment(at),
             }
         )
+
+
+def arrival_of(record: Accepted | Visited, after: int, outcome: Outcome) -> Arrived:
+    """The arrival that the record of a stop contains."""
+    return Arrived(record.entered, record.publication, after, "", outcome.deliveries)
 
 
 def _public(key: str) -> str:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from agvent.broker.records import Accepted, Arrived, Kept, Record
+from agvent.broker.records import Accepted, Arrived, Kept, Record, Visited
 from agvent.chronicle.chronicle import DURABLE, logged_name, moment
 from agvent.chronicle.rows import Row
 from agvent.wire.messages import Publication, Trace
@@ -52,8 +52,19 @@ class Ways(msgspec.Struct):
             if homes:
                 self._had(copies.publication, broker, at)
                 self._came(copies.publication, copies.trace, broker, homes, at)
+        elif isinstance(record, Visited):
+            self._stopped(record, broker, at)
         elif isinstance(record, Arrived):
             self._came(record.publication, record.trace, broker, (name,), at)
+
+    def _stopped(self, record: Visited, broker: str, at: int) -> None:
+        """A leg of an agvent that finds its own way is one hop, from stop to stop."""
+        journey, publication = record.journey, record.publication
+        homes = tuple(logged_name(one.home, one.incarnation) for one in journey.targets)
+        event, size = (publication.publisher, publication.sequence), len(publication.event)
+        self.hops.append(Hop(event, size, len(journey.passed), journey.origin, broker, homes, at))
+        if record.outcome.legs:
+            self._had(publication, broker, at)
 
     def _had(self, publication: Publication, broker: str, at: int) -> None:
         self.on_disk.setdefault((publication.publisher, publication.sequence), {}).setdefault(broker, at)

@@ -61,6 +61,8 @@ def line_of(hop: dict[str, Any], began: int) -> str:
     time = datetime.fromtimestamp(hop["at"] / 1e6, UTC).strftime("%H:%M:%S.%f")
     broker, peer, homes = hop["broker"], hop["peer"], ", ".join(hop["homes"]) or "nobody"
     clients, reason = ", ".join(hop["clients"]) or "nobody", hop["reason"]
+    if what := _stage(hop):
+        return f"{time}  +{(hop['at'] - began) / 1000:.3f} ms  {what}"
     said = {
         "entered": f"entered at {broker}, for {homes}" + (f"; a behaviour gave no answer: {reason}" if reason else ""),
         "sent": f"{broker} sent it to {peer}, for {homes}",
@@ -70,3 +72,19 @@ def line_of(hop: dict[str, Any], began: int) -> str:
         "refused": f"not let in for {clients} at {broker}: {reason}",
     }
     return f"{time}  +{(hop['at'] - began) / 1000:.3f} ms  {said[hop['what']]}"
+
+
+def _stage(hop: dict[str, Any]) -> str:
+    """A stage in the life of an agvent that finds its own way; empty if it is something else."""
+    broker, peer, homes, reason = hop["broker"], hop["peer"], ", ".join(hop["homes"]), hop["reason"]
+    instance = f"{hop['path']} " if hop.get("path") else ""
+    said = {
+        "created": f"created, and published at {broker}",
+        "admitted": f"{instance}admitted at {broker}" if not hop["clients"] else "",
+        "executed": f"{instance}executed at {broker}" + (f": {reason}" if reason else ""),
+        "delivered": f"{instance}delivered at {broker} to {', '.join(hop['clients'])}",
+        "cloned": f"{instance}cloned at {broker}, goes to {peer} for {homes}",
+        "migrated": f"{instance}migrated from {broker} to {peer}, for {homes}",
+        "disposed": f"{instance}disposed at {broker}" + (f", declined {homes}" if homes else ""),
+    }
+    return said.get(hop["what"], "")

@@ -14,14 +14,16 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.interface import Append, Came, Effect, Input, Send
-from agvent.broker.records import Accepted, Acknowledged, Arrived, Noticed
+from agvent.broker.lifecycle import stages_of
+from agvent.broker.records import Accepted, Acknowledged, Arrived, Noticed, Visited
 from agvent.wire.lines import places_in
 from agvent.wire.messages import Copies, Deliver, Publication
 
 
 class Hop(msgspec.Struct, frozen=True):
     """Something that happened to an event at this broker: `entered`, `sent`, `came` or `arrived`; to an agvent also
-    `admitted` by a subscriber, or `refused`. `reason`: why that, or why a behaviour gave no answer."""
+    `admitted` by a subscriber, or `refused`; to one that finds its own way the stages of its life cycle. `reason`: why
+    that, or why a behaviour gave no answer."""
 
     at: int
     what: str
@@ -30,6 +32,7 @@ class Hop(msgspec.Struct, frozen=True):
     homes: tuple[str, ...] = ()
     clients: tuple[str, ...] = ()
     reason: str = ""
+    path: str = ""  # which instance of an agvent
 
 
 class Noted(NamedTuple):
@@ -95,10 +98,18 @@ class Memory:
         for record in effect.records:
             if isinstance(record, (Accepted, Arrived)):
                 self._event(record, now)
-            elif isinstance(record, Acknowledged):
+            if isinstance(record, (Accepted, Visited)):
+                self._stages(record, now)
+            if isinstance(record, Acknowledged):
                 self.counts["acknowledgements"] += 1
             elif isinstance(record, Noticed):
                 self.counts["gaps"] += 1
+
+    def _stages(self, record: Accepted | Visited, now: int) -> None:
+        for stage in stages_of(record):
+            hop = Hop(now, stage.what, self.broker, stage.to, stage.homes, stage.clients, stage.reason, stage.path)
+            self._ring.append(_noted(record.publication, hop))
+            self.counts[f"journeys_{stage.what}"] += 1
 
     def _event(self, record: Accepted | Arrived, now: int) -> None:
         publication = record.publication

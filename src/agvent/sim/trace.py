@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agvent.broker.interface import Append, Effect, Input, LinkDown, LinkUp, Send
+from agvent.broker.lifecycle import stages_of
+from agvent.broker.records import Record
 from agvent.wire.messages import (
     Adverts,
     AnyMessage,
@@ -45,6 +47,14 @@ class Trace:
             elif isinstance(effect, Append):
                 kinds = ", ".join(type(record).__name__ for record in effect.records)
                 self._line(at, name, "=", "disk", "Append", kinds)
+                for record in effect.records:
+                    self._stages(at, name, record)
+
+    def _stages(self, at: int, name: str, record: Record) -> None:
+        """The life cycle of an agvent that finds its own way."""
+        for stage in stages_of(record):
+            about = " ".join((stage.path, *stage.homes, *stage.clients, stage.reason))
+            self._line(at, name, "~", stage.to, stage.what, about)
 
     def told(self, at: int, client: str, message: AnyMessage) -> None:
         self._line(at, client, "!", "", type(message).__name__, _shown(message))

@@ -13,8 +13,10 @@ import pytest
 from agvent import Agvent
 from agvent.broker.journeys import instance_of
 from agvent.broker.records import Visited
+from agvent.cli.trace import line_of
 from agvent.event import Budget
 from agvent.net.client import Client
+from agvent.net.dialled import ask
 from agvent.sim.ledger import Ledger
 from agvent.wire.messages import Deliver, Stopped
 from tests.integration.net.story import LINE, Story, received, running
@@ -96,11 +98,21 @@ async def short_of_hops(story: Story) -> None:
         await house.advertise(Patrol)
         await house.publish(Patrol(n=1), budget=Budget(hops=1))
         await house.publish({"n": 2})
+        about = {"publisher": "ada", "sequence": 1, "fast": False}
+        hops = await ask(story.fleet.members["B1"].address, "trace", **about)
+        assert [line_of(hop, hop["at"]).partition("ms  ")[2] for hop in hops][:5] == [
+            "entered at B1, for B3",
+            "created, and published at B1",
+            "admitted at B1",
+            "executed at B1",
+            "0 migrated from B1 to B3, for B3",
+        ]
         assert await received(wanted, 1) == [2]
         assert list(house.stopped) == [Stopped(1, "B2", "its budget of hops is spent", ("B3",))]
 
 
 def test_a_publisher_is_told_that_a_budget_is_spent(tmp_path: Path) -> None:
-    """An agvent that may go over one link does not come to a home behind two; the next event does."""
+    """An agvent that may go over one link does not come to a home behind two; the next event does. `agvent trace` has
+    what its entry remembers of its life."""
     with running(tmp_path, LINE) as story:
         asyncio.run(short_of_hops(story))

@@ -33,8 +33,9 @@ def logged(plan: Plan, path: Path, make: type[Broker] = Broker) -> Path:
         plan_of(47, faults="disks"),
         plan_of(3, faults="moves"),
         plan_of(11, faults="moves"),
+        plan_of(38, faults="all", couriers=True),
     ],
-    ids=lambda plan: plan.faults,
+    ids=lambda plan: f"{plan.faults}{' couriers' if plan.workload.couriers else ''}",
 )
 def test_the_audit_finds_nothing_in_a_good_run(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
     """Partitions, crashes, lost disks, moves: everything due was delivered or declared, each once and in order."""
