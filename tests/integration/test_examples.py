@@ -55,6 +55,25 @@ MSFT ['cy: tech moves']
 FXA ['dee: funds, not bonds']
 FXB []
 """,
+    "warehouse.py": """\
+bergen received Order and Catalogue
+oslo received Order and Catalogue
+rome received Catalogue
+
+The order's life:
+  created, and published at shop
+  admitted at shop
+  executed at shop
+  0 migrated from shop to bergen, for bergen, oslo, rome
+  0 admitted at bergen
+  0 executed at bergen
+  0 delivered at bergen to bergen warehouse
+  0.0 migrated from bergen to oslo, for oslo, rome
+  0.0 admitted at oslo
+  0.0 executed at oslo
+  0.0 delivered at oslo to oslo warehouse
+  0.0 disposed at oslo, declined rome
+""",
     "topics_and_tags.py": """\
 ['all sports', 'scores']
 ['all sports', 'high scores']

@@ -68,12 +68,12 @@ class Stops:
         routes, here = self.router.routes, self.tables.name
         homes = [target.home for target in journey.targets if target.home != here]
         passed = journey.passed
-        ways = (Way(home, cost_or_far(routes.cost(home)), routes.choose(home, avoid=passed) or "") for home in homes)
+        ways = [Way(home, cost_or_far(routes.cost(home)), routes.choose(home, avoid=passed) or "") for home in homes]
         path = "".join(f".{number}" for number in journey.path)
         around = Surroundings(
             here,
             f"{publication.publisher}:{publication.sequence}{path}",
-            tuple(ways),
+            tuple(sorted(ways, key=lambda way: (way.cost, way.broker))),
             tuple(Neighbour(name, cost) for name, cost in sorted(routes.links.items())),
             tuple(_local(version) for version in versions),
             msgspec.structs.replace(journey.budget, time_us=max(journey.deadline - now, 0)),
