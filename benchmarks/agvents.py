@@ -96,7 +96,7 @@ def through_host(host: Sandbox, asked: tuple[Call, ...], events: list[bytes]) ->
 class Network:
     """One broker, its journal in memory, a publisher and a subscriber of it, and a sandbox."""
 
-    def __init__(self, filters: list[str], sandbox: Sandbox) -> None:
+    def __init__(self, filters: list[str], sandbox: Sandbox, cls: type[Agvent] = Book) -> None:
         self.broker, self.sandbox = Broker("B1", 1), sandbox
         self.published = 0
         self.answered = 0
@@ -104,7 +104,7 @@ class Network:
         self.step([])
         for client in ("house", "shop"):
             self.step([LinkUp(client, to_broker=False), Came(client, Attach(client, 0, 0, 0, 1, 1))])
-        self.step([Came("house", Advertise(1, type_of(Book)))])
+        self.step([Came("house", Advertise(1, type_of(cls)))])
         for number, text in enumerate(filters, 1):
             self.step([Came("shop", Subscribe(number, 1, Subscription(id=f"s{number}", filter=text)))])
 
