@@ -154,7 +154,7 @@ async def _carried(wanted: list[Any], count: int, publish: Callable[[], Any]) ->
 
 async def _hops(fleet: Fleet, sequence: int) -> list[float]:
     """Seconds from one stop's record to the next one's."""
-    about = {"publisher": "house", "sequence": sequence, "fast": False}
+    about: dict[str, Any] = {"publisher": "house", "sequence": sequence, "fast": False}
     found = [hop for member in fleet.members.values() for hop in await ask(member.address, "trace", **about)]
     times = sorted(hop["at"] for hop in found if hop["what"] == "executed")
     return [(later - earlier) / 1e6 for earlier, later in pairwise(times)]
@@ -186,7 +186,8 @@ def write_page(rows: dict[str, dict[str, float]]) -> None:
         "routes",
         f"{table(['a hop of a self-routing agvent', 'p50 ms', 'p95 ms', 'hops/s'], lines)}\n\n"
         f"A snapshot has {worker['snapshot']:,.0f} bytes. A default-routed agvent takes a broker "
-        f"{default['agvent']:.0f} µs, a plain event {default['plain']:.0f} µs ({more:+.0f} %).\n\n{made_by('python benchmarks/routes.py --page')}",
+        f"{default['agvent']:.0f} µs, a plain event {default['plain']:.0f} µs ({more:+.0f} %).\n\n"
+        f"{made_by('python benchmarks/routes.py --page')}",
     )
 
 

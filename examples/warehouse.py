@@ -73,7 +73,7 @@ def run(fleet: Fleet) -> None:
             while "Catalogue" not in types:  # it was published last, so nothing comes after it
                 delivery = subscription.next(30)
                 assert isinstance(delivery, Delivery)
-                types.append(delivery.event.type)
+                types.append(str(delivery.event.type))
                 delivery.acknowledge()
             print(f"{city} received {' and '.join(types)}")
         print("\nThe order's life:")
@@ -85,7 +85,7 @@ def life(fleet: Fleet, publisher: str, sequence: int) -> list[str]:
     """What the brokers remember of an agvent, as `agvent trace` shows it, without the times."""
 
     async def hops() -> list[dict[str, Any]]:
-        about = {"publisher": publisher, "sequence": sequence, "fast": False}
+        about: dict[str, Any] = {"publisher": publisher, "sequence": sequence, "fast": False}
         return [hop for member in fleet.members.values() for hop in await ask(member.address, "trace", **about)]
 
     found = sorted(asyncio.run(hops()), key=lambda hop: hop["at"])

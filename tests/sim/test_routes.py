@@ -13,7 +13,8 @@ from agvent.event import Budget, Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.behaviours import agvent
 from agvent.sim.couriers import COURIERS
-from agvent.sim.plan import plan_of
+from agvent.sim.plan import Plan, plan_of
+from agvent.sim.run import run
 from agvent.sim.sweep import run_twice
 from agvent.wire.messages import Copies, Refused, Stopped, Travel
 from tests.sim.watched import Watched
@@ -207,6 +208,19 @@ def test_large_agvents_over_several_hops_under_faults(size: int) -> None:
     world.wait(60)
     assert received(world, "s2", "s4") == [[1], [1]]
     assert is_settled(world)
+
+
+FOUND = {
+    "the confirmation of an agvent's arrival was lost": plan_of(14, couriers=True),
+    "agvents bounced between two brokers that knew no way": plan_of(28, couriers=True),
+    "an agvent waited for its turn after its entry had lost its disk": plan_of(1_070, couriers=True),
+}
+
+
+@pytest.mark.parametrize("plan", FOUND.values(), ids=FOUND.keys())
+def test_what_a_seed_once_found_stays_mended(plan: Plan) -> None:
+    """A seed that found a bug runs without a violation."""
+    assert run(plan).violations == ()
 
 
 @pytest.mark.parametrize("first", range(20_000, 20_016, 8))

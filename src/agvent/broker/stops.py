@@ -114,19 +114,25 @@ class Stops:
     def land(self, travel: Travel) -> None:
         """An agvent came to stop here. One that was executed is only answered."""
         instance = instance_of(travel.entered, travel.publication, travel.journey.path)
-        known = self.tables.advertisements.incarnation(travel.entered.entry)
-        if instance in self.tables.journeys.executed or travel.entered.incarnation < known:
+        if instance in self.tables.journeys.executed or self._is_void(travel):
             self.legs.land(instance, travel.journey.origin)
         elif instance not in self.waiting and len(self.waiting) < limits.STOPS_WAITING_MAX:
             self.waiting[instance] = travel
             self._early[instance] = None
 
+    def _is_void(self, travel: Travel) -> bool:
+        """Did its entry lose its disk? Then it is owed to nobody."""
+        return travel.entered.incarnation < self.tables.advertisements.incarnation(travel.entered.entry)
+
     def flush(self, now: int) -> None:
         """Executes the agvents whose turn has come."""
         for instance in list(self._early):
-            if self._is_in_turn(self.waiting[instance]):
+            travel = self.waiting[instance]
+            if self._is_void(travel):
+                del self._early[instance], self.waiting[instance]
+            elif self._is_in_turn(travel):
                 del self._early[instance]
-                self._begin(instance, self.waiting[instance], now)
+                self._begin(instance, travel, now)
 
     def _target(self, travel: Travel) -> Target | None:
         """What the agvent owes this home; None if nothing, or not any more."""
@@ -161,7 +167,9 @@ class Stops:
         return self.arriving.matching(travel.entered, travel.publication, target.position, event)
 
     def _decided(self, instance: Instance, travel: Travel, decision: Decision, now: int) -> None:
-        if instance in self.waiting:
+        if self._is_void(travel):
+            del self.waiting[instance]
+        else:
             self._end(instance, travel, self.outcome(decision, travel.journey, self._versions(travel)), now)
 
     def _end(self, instance: Instance, travel: Travel, outcome: Outcome, now: int) -> None:

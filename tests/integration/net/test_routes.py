@@ -98,7 +98,7 @@ async def short_of_hops(story: Story) -> None:
         await house.advertise(Patrol)
         await house.publish(Patrol(n=1), budget=Budget(hops=1))
         await house.publish({"n": 2})
-        about = {"publisher": "ada", "sequence": 1, "fast": False}
+        about: dict[str, Any] = {"publisher": "ada", "sequence": 1, "fast": False}
         hops = await ask(story.fleet.members["B1"].address, "trace", **about)
         assert [line_of(hop, hop["at"]).partition("ms  ")[2] for hop in hops][:5] == [
             "entered at B1, for B3",
