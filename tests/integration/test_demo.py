@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from agvent.demo.verdict import Report, Tally, logged, read_due, tally
-from agvent.net.collect import collect
+from agvent.store.log import LogReader, create_log
+from agvent.store.log_writer import LogWriter
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -28,18 +29,19 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 def test_everything_arrives_once(found: dict[str, Any]) -> None:
     """What the shops received, the event log and Spark's audit of it all agree with the oracle."""
-    names = ("published", "lost", "duplicated", "unexpected", "verdict", "without_spark")
+    names = ("published", "lost", "duplicated", "unexpected", "out_of_order", "verdict", "without_spark")
     assert {name: found[name] for name in names} == {
         "published": 300,
         "lost": 0,
         "duplicated": 0,
         "unexpected": 0,
+        "out_of_order": 0,
         "verdict": "clean",
         "without_spark": None,
     }
-    whole = {"expected": 395, "delivered": 395, "lost": 0, "duplicated": 0, "unexpected": 0}
+    whole = {"expected": 375, "delivered": 375, "lost": 0, "duplicated": 0, "unexpected": 0, "out_of_order": 0}
     assert found["witnesses"] == {"shops": whole, "log": whole, "spark": whole}
-    assert (found["expected"], found["delivered"]) == (395, 395)
+    assert (found["expected"], found["delivered"]) == (375, 375)
 
 
 def test_the_network_was_broken_meanwhile(found: dict[str, Any]) -> None:
@@ -57,11 +59,13 @@ def test_the_network_was_broken_meanwhile(found: dict[str, Any]) -> None:
 def test_a_delivery_that_is_missing_from_the_log_is_lost(found: dict[str, Any], tmp_path: Path) -> None:
     """The same log without one delivery: the witness has one less, and the verdict is not clean."""
     folder = Path(found["folder"])
-    collect(sorted(folder.glob("AS*/data")), tmp_path / "log")
-    came = logged(tmp_path / "log")
-    del came[7]
-    missing = tally(read_due(folder / "expected.jsonl"), came)
-    assert missing == Tally(expected=395, delivered=394, lost=1, duplicated=0, unexpected=0)
+    rows = LogReader(folder / "log").table("deliveries").to_pylist()
+    del rows[7]
+    create_log(tmp_path / "log")
+    with LogWriter(tmp_path / "log") as log:
+        log.append("deliveries", rows)
+    missing = tally(read_due(folder / "expected.jsonl"), logged(tmp_path / "log"))
+    assert missing == Tally(expected=375, delivered=374, lost=1, duplicated=0, unexpected=0, out_of_order=0)
     shops = Tally(**found["witnesses"]["shops"])
     report = Report(
         published=300,

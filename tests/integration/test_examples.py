@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -113,7 +116,26 @@ def test_an_example_prints_what_it_should(script: str) -> None:
 
 def test_every_example_is_tested() -> None:
     """No script of examples/ is left out here."""
-    assert {path.name for path in EXAMPLES.glob("*.py")} == {*PRINTED, "day.py", "many_subscriptions.py"}
+    assert {path.name for path in EXAMPLES.glob("*.py")} == {
+        *PRINTED,
+        "day.py",
+        "demo_picture.py",
+        "many_subscriptions.py",
+    }
+
+
+def test_the_demonstration_is_drawn(tmp_path: Path) -> None:
+    """`demo_picture.py` draws each leg of each way as an arrow, over fourteen links and twelve brokers."""
+    legs = [{"start": "AS1", "end": "AS2"}, {"start": "AS2", "end": "AS8"}]
+    ways = {
+        when: {"event": "house:1", "home": "AS8", "legs": legs[:count], "delivered_ms": 2.5}
+        for count, when in enumerate(("before the cut", "after the cut"), 1)
+    }
+    (tmp_path / "demo.json").write_text(json.dumps({"ways": ways}))
+    drawn = ElementTree.fromstring(run("demo_picture.py", str(tmp_path / "demo.json")))
+    kinds = Counter(element.get("class", element.tag.partition("}")[2]) for element in drawn.iter())
+    whole = {"link": 13, "cut": 1, "broker": 11, "killed": 1, "way": 3 + 2, "marker": 2}
+    assert {kind: kinds[kind] for kind in whole} == whole
 
 
 def test_three_matches_are_explained() -> None:

@@ -43,8 +43,8 @@ examples:
   agvent demo --agvents 500 --json
   agvent demo --keep
 
-exit codes: 0 nothing lost, duplicated or unexpected, 1 something was, 2 a bad
-argument, 3 a broker does not start, 130 interrupted
+exit codes: 0 nothing lost, duplicated, unexpected or out of order, 1 something was,
+2 a bad argument, 3 a broker does not start, 130 interrupted
 """
 
 AGVENTS: Final = 3_000
@@ -54,7 +54,7 @@ AGVENTS_MIN: Final = 100
 SPARK: Final = ("spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",)
 """A job of seconds: the compiler that starts quickly, and one thread for garbage, take a third less of two cores."""
 
-COUNTS: Final = ("expected", "delivered", "lost", "duplicated", "unexpected")
+COUNTS: Final = ("expected", "delivered", "lost", "duplicated", "unexpected", "out_of_order")
 WITNESSES: Final = {"shops": "the shops", "log": "the event log", "spark": "the audit on Spark"}
 
 
@@ -126,7 +126,7 @@ def _judged(args: argparse.Namespace, story: Story, folder: Path, console: Conso
         collect([member.folder / "data" for member in story.fleet.members.values()], log)
         write_due(folder / "expected.jsonl", story.expected)
     witnesses = {
-        "shops": tally(story.expected, story.received.elements()),
+        "shops": tally(story.expected, story.received),
         "log": tally(story.expected, logged(log)),
     }
     missing = _missing()
@@ -166,17 +166,18 @@ def _audited(args: argparse.Namespace, log: Path) -> Tally:
 def show(console: Console, report: Report) -> None:
     """The ways, the counts of each witness, and the verdict in a line."""
     for when, way in report.ways.items():
-        console.print(f"\n{way.event}, published {when}, on its way to {way.home}:", soft_wrap=True)
+        console.print(f"\nThe way of {way.event}, published {when}, to {way.home}:", soft_wrap=True)
         for leg in way.legs:
             console.print(f"{leg.after_ms:9,.1f} ms  {leg.start} → {leg.end}")
-        console.print(f"{way.delivered_ms:9,.1f} ms  delivered, in the order of publication")
+        if way.delivered_ms > way.legs[-1].after_ms:
+            console.print(f"{way.delivered_ms:9,.1f} ms  delivered, after those that were published before it")
     console.print()
     console.print(_counts(report))
     if report.without_spark is not None:
         console.print(f"The log was not audited on Spark: {report.without_spark}", markup=False, soft_wrap=True)
     mark, style = ("✓", "bold green") if report.is_clean else ("✗", "bold red")
     found = report.as_json()
-    defects = ", ".join(f"{found[name]:,} {name}" for name in COUNTS[2:])
+    defects = ", ".join(f"{found[name]:,} {name.replace('_', ' ')}" for name in COUNTS[2:])
     said = f"{mark} {report.published:,} agvents, {found['expected']:,} deliveries: {defects}"
     console.print(Text(said, style=style), f"({report.seconds:.0f} s)", soft_wrap=True)
     if report.folder is not None:
@@ -187,7 +188,7 @@ def _counts(report: Report) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("as seen by")
     for name in COUNTS:
-        table.add_column(name, justify="right")
+        table.add_column(name.replace("_", " "), justify="right")
     for name, tally in report.witnesses.items():
         table.add_row(WITNESSES[name], *(f"{getattr(tally, column):,}" for column in COUNTS))
     return table

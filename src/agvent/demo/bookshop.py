@@ -13,12 +13,14 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from agvent.agents.agvent import Agvent
+from agvent.agents.agvent import Agvent, Opaque
 
-AUTHORS: Final = ("Valentina Plekhanova", "Ozgur Koray Sahingoz", "Eduardo Alonso", "Nadia Erdogan", "Geoffrey Fox")
+AUTHORS: Final = ("Valentina Plekhanova", "Ozgur Koray Sahingoz", "Nadia Erdogan")
+CITED: Final = ("Alonso, E.", "Fox, G.", "Pallickara, S.")
 TOPICS: Final = ("agents", "markets", "brokers", "events", "learning")
 FIRST_DAY: Final = datetime(2000, 1, 1, tzinfo=UTC)
 DAYS: Final = 1_500
+SHIPPING = {"Istanbul": 4_000.0, "Ankara": 4_500.0}
 
 
 class Publication(Agvent):
@@ -35,6 +37,17 @@ class Book(Publication):
 
     author: Annotated[str, "Who wrote it"]
     pages: Annotated[int, "Number of printed pages"]
+    margin: Annotated[Opaque[float], "Share of the price that stays with the house"]
+    _references: list[str]
+
+    def references_contain(self, author: Annotated[str, "Surname, initials"]) -> bool:
+        """Does the book cite this author?"""
+        return author in self._references
+
+    def wholesale_price(self, amount: int, destination: Annotated[str, "A city"]) -> float:
+        """Dollars for an order, delivered."""
+        rate = 0.55 if amount >= 1_000 else 0.7
+        return amount * self.list_price * rate + SHIPPING.get(destination, 9_000.0)
 
 
 class Journal(Publication):
@@ -76,9 +89,11 @@ def book(random: Random) -> Book:
         title=f"{topic.title()}, volume {random.randrange(1, 40)}",
         topic=topic,
         published=FIRST_DAY + timedelta(days=random.randrange(DAYS)),
-        list_price=random.randrange(5_00, 150_00) / 100,
+        list_price=random.randrange(5_00, 400_00) / 100,
         author=author,
         pages=random.randrange(40, 900),
+        margin=random.randrange(5, 50) / 100,
+        _references=random.sample(CITED, 2),
     )
 
 
@@ -102,29 +117,15 @@ SHOPS: Final = (
         "istanbul",
         "AS12",
         Book,
-        "author = 'Valentina Plekhanova' AND pages > 200 AND published > TIMESTAMP '2002-01-01'",
+        "author = 'Valentina Plekhanova' AND pages > 200 AND published > TIMESTAMP '2002-01-01' "
+        "AND references_contain('Alonso, E.') AND wholesale_price(1000, 'Istanbul') < 150000",
         lambda one: (
             one.author == "Valentina Plekhanova"
             and one.pages > 200
             and one.published > datetime(2002, 1, 1, tzinfo=UTC)
+            and one.references_contain("Alonso, E.")
+            and one.wholesale_price(1000, "Istanbul") < 150_000
         ),
-    ),
-    Shop("library", "AS3", Publication, "topic = 'agents'", lambda one: one.topic == "agents"),
-    Shop(
-        "students",
-        "AS5",
-        Book,
-        "list_price < 30 AND pages BETWEEN 100 AND 400",
-        lambda one: one.list_price < 30 and 100 <= one.pages <= 400,
-    ),
-    Shop("reader", "AS7", Journal, "issue >= 10", lambda one: one.issue >= 10),
-    Shop("collector", "AS9", Publication, "title LIKE 'M%'", lambda one: one.title.startswith("M")),
-    Shop(
-        "antiquary",
-        "AS10",
-        Book,
-        "published < TIMESTAMP '2001-01-01' OR author = 'Nadia Erdogan'",
-        lambda one: one.published < datetime(2001, 1, 1, tzinfo=UTC) or one.author == "Nadia Erdogan",
     ),
     Shop(
         "campus",
@@ -133,4 +134,22 @@ SHOPS: Final = (
         "topic IN ('events', 'brokers') AND list_price <= 100",
         lambda one: one.topic in ("events", "brokers") and one.list_price <= 100,
     ),
+    Shop("library", "AS3", Publication, "topic = 'agents'", lambda one: one.topic == "agents"),
+    Shop(
+        "students",
+        "AS5",
+        Book,
+        "list_price < 60 AND pages BETWEEN 100 AND 400",
+        lambda one: one.list_price < 60 and 100 <= one.pages <= 400,
+    ),
+    Shop("reader", "AS7", Journal, "issue >= 10", lambda one: one.issue >= 10),
+    Shop("investor", "AS9", Book, "margin() > 0.3 AND pages > 400", lambda one: one.margin > 0.3 and one.pages > 400),
+    Shop(
+        "antiquary",
+        "AS10",
+        Book,
+        "published < TIMESTAMP '2001-01-01' OR author = 'Nadia Erdogan'",
+        lambda one: one.published < datetime(2001, 1, 1, tzinfo=UTC) or one.author == "Nadia Erdogan",
+    ),
 )
+"""The first one's wish is figure 6 of seed 002."""

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from agvent.agents.publishing import published
-from agvent.agents.types import type_of
 from agvent.demo.bookshop import HOUSES, SHOPS, WISH, House, Shop
 from agvent.demo.verdict import Due, Fault
 from agvent.demo.way import Way, way_of
@@ -63,7 +60,8 @@ class Story:
         self.addresses = {name: member.address for name, member in self.fleet.members.items()}
         self.published = 0
         self.expected: list[Due] = []
-        self.received: Counter[Due] = Counter()
+        self.received: list[Due] = []
+        self._arrived: set[Due] = set()
         self.faults: list[Fault] = []
         self.ways: dict[str, Way] = {}
         self._came = asyncio.Event()
@@ -117,7 +115,7 @@ class Story:
                 connecting = connect(str(self.addresses[one.broker]), name=one.name)
                 clients[one.name] = await stack.enter_async_context(connecting)
             for house in HOUSES:
-                await clients[house.name].advertise(type_of(house.type))
+                await clients[house.name].advertise(house.type)
             for shop in SHOPS:
                 subscribed = await clients[shop.name].subscribe(shop.filter, type=shop.type.__name__, id=WISH)
                 listening.append(asyncio.create_task(self._listen(shop, subscribed)))
@@ -130,7 +128,9 @@ class Story:
     async def _listen(self, shop: Shop, subscribed: Subscribed) -> None:
         async for item in subscribed:
             if isinstance(item, Delivery):
-                self.received[Due(item.id.publisher, item.id.sequence, shop.subscription)] += 1
+                due = Due(item.id.publisher, item.id.sequence, shop.subscription)
+                self.received.append(due)
+                self._arrived.add(due)
             item.acknowledge()
             self._came.set()
 
@@ -142,14 +142,14 @@ class Story:
     async def _publish_broken(self, clients: dict[str, Client]) -> None:
         cut_s = self._seconds()
         await self._ask_both("cut")
-        self._tell(f"{CUT_LINK} is cut")
+        self._tell(f"{self.published:,} agvents are published; {CUT_LINK} is cut")
         await self._follow("after the cut", await self._publish(clients, 1))
 
         killed_s = self._seconds()
         await asyncio.to_thread(self.fleet.kill, KILLED)
-        self._tell(f"{KILLED} is killed (kill -9); with the cut, this parts east from west")
+        self._tell(f"{self.published:,} are; {KILLED} is killed (kill -9), which with the cut parts east from west")
         await self._publish(clients, 2)
-        self._tell(f"{len(self.expected) - self.received.total():,} deliveries wait")
+        self._tell(f"{self.published:,} are; {len(self.expected) - len(self.received):,} deliveries wait")
 
         self.fleet.start(KILLED)
         await asyncio.to_thread(self.fleet.wait_until_up)
@@ -173,7 +173,6 @@ class Story:
         await asyncio.gather(
             *(self._sell(house, clients[house.name], few) for house, few in zip(HOUSES, shares, strict=True))
         )
-        self._tell(f"{self.published:,} agvents published")
         return next((due for due in self.expected[before:] if due.subscription == FOLLOWED.subscription), None)
 
     async def _sell(self, house: House, client: Client, count: int) -> None:
@@ -181,7 +180,7 @@ class Story:
         random = self._random[house.name]
         for first in range(0, count, BATCH):
             made = [house.make(random) for _ in range(min(BATCH, count - first))]
-            receipts = await client.publish_batch([published(one, house.name) for one in made])
+            receipts = await client.publish_batch(made)
             for one, receipt in zip(made, receipts, strict=True):
                 wanting = [shop.subscription for shop in SHOPS if shop.is_due(one)]
                 self.expected += [Due(house.name, receipt.id.sequence, wish) for wish in wanting]
@@ -190,7 +189,7 @@ class Story:
 
     async def _follow(self, when: str, due: Due | None) -> None:
         """Waits until this one has come, and asks the brokers for its way."""
-        if due is not None and await self._wait(lambda: due in self.received):
+        if due is not None and await self._wait(lambda: due in self._arrived):
             event = EventId(due.publisher, due.sequence)
             way = await way_of(event, self.addresses.values(), FOLLOWED.broker)
             if way is not None:
@@ -200,9 +199,9 @@ class Story:
 
     async def _settle(self) -> None:
         """Waits until everything has come, or nothing does any more; then until no broker has anything under way."""
-        if await self._wait(lambda: self.received.total() >= len(self.expected)):
+        if await self._wait(lambda: len(self.received) >= len(self.expected)):
             await self._until("deliveries are under way", _is_at_rest, *self.addresses)
-            self._tell(f"{self.received.total():,} deliveries have come, and no broker has any under way")
+            self._tell(f"{self.published:,} are; {len(self.received):,} deliveries have come, and none is under way")
 
     async def _wait(self, holds: Callable[[], bool]) -> bool:
         """Waits for deliveries until this holds; False if none comes any more."""

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import msgspec
 
 from agvent.demo.way import Way
 from agvent.store.log import LogReader
+
+DEFECTS: Final = ("lost", "duplicated", "unexpected", "out_of_order")
 
 
 class Due(NamedTuple):
@@ -26,25 +28,27 @@ class Due(NamedTuple):
 
 
 class Tally(msgspec.Struct, frozen=True):
-    """What one witness counted. Each delivery after the first of its name is duplicated."""
+    """What one witness counted. Each delivery after the first of its name is duplicated; one that comes after a later
+    one of its publisher, to the same subscription, is out of order."""
 
     expected: int
     delivered: int
     lost: int
     duplicated: int
     unexpected: int
+    out_of_order: int
 
     @property
     def is_clean(self) -> bool:
-        return not (self.lost or self.duplicated or self.unexpected)
+        return not any(getattr(self, name) for name in DEFECTS)
 
 
-def tally(expected: Iterable[Due], came: Iterable[Due]) -> Tally:
-    """Compares what came with what should have.
+def tally(expected: Iterable[Due], came: Sequence[Due]) -> Tally:
+    """Compares what came, in its order, with what should have.
 
     >>> due = [Due("house", number, "shop/wish") for number in (1, 2, 3)]
     >>> tally(due, [due[0], due[0], due[1], Due("house", 4, "shop/wish")])
-    Tally(expected=3, delivered=4, lost=1, duplicated=1, unexpected=1)
+    Tally(expected=3, delivered=4, lost=1, duplicated=1, unexpected=1, out_of_order=0)
     """
     wanted, found = set(expected), Counter(came)
     return Tally(
@@ -53,13 +57,24 @@ def tally(expected: Iterable[Due], came: Iterable[Due]) -> Tally:
         lost=len(wanted - found.keys()),
         duplicated=found.total() - len(found),
         unexpected=len(found.keys() - wanted),
+        out_of_order=_out_of_order(found),
     )
 
 
+def _out_of_order(came: Iterable[Due]) -> int:
+    last: dict[tuple[str, str], int] = {}
+    late = 0
+    for one in came:
+        stream = one.publisher, one.subscription
+        late += one.sequence < last.get(stream, 0)
+        last[stream] = max(one.sequence, last.get(stream, 0))
+    return late
+
+
 def logged(log: str | os.PathLike[str]) -> list[Due]:
-    """The deliveries of an event log."""
-    rows = LogReader(log).table("deliveries").select(["publisher", "sequence", "subscription"]).to_pylist()
-    return [Due(**row) for row in rows]
+    """The deliveries of an event log, those of a subscription in their order."""
+    rows = LogReader(log).table("deliveries").sort_by("position")
+    return [Due(**row) for row in rows.select(Due._fields).to_pylist()]
 
 
 def write_due(path: Path, expected: Iterable[Due]) -> None:
@@ -103,7 +118,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
             "published": self.published,
             "expected": self.witnesses["shops"].expected,
             "delivered": self.witnesses["shops"].delivered,
-            **{name: max(getattr(one, name) for one in witnesses) for name in ("lost", "duplicated", "unexpected")},
+            **{name: max(getattr(one, name) for one in witnesses) for name in DEFECTS},
             "verdict": "clean" if self.is_clean else "not clean",
             "faults": msgspec.to_builtins(self.faults),
             "seconds": self.seconds,
