@@ -21,7 +21,7 @@ kernels: .venv/runtime.stamp  ## compile the matcher: a minute, once
 
 test: .venv/dev.stamp  ## lint, types and every test
 	@$(MAKE) --no-print-directory --jobs 2 lint kernels
-	$(BIN)/pytest -n 2 --dist loadgroup --durations 12
+	$(BIN)/pytest -n 3 --dist loadgroup --durations 12
 
 lint: .venv/dev.stamp  ## ruff and mypy
 	$(BIN)/ruff check .

@@ -20,11 +20,14 @@ import agvent
 AGVENT = Path(sys.executable).with_name("agvent")
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-RUN = [
-    pytest.param(page, marks=pytest.mark.xdist_group("spark")) if "agvent.spark" in page.read_text() else page
-    for page in PAGES
-]
-"""The pages whose examples are run; those that start Spark run one after the other."""
+
+
+def grouped(group: str) -> list[Any]:
+    """The pages; those that start Spark in the group of tests that do so one after the other."""
+    spark = pytest.mark.xdist_group(group)
+    return [pytest.param(page, marks=spark) if "agvent.spark" in page.read_text() else page for page in PAGES]
+
+
 FLAGS = doctest.ELLIPSIS
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 MODULES = sorted(module.name for module in pkgutil.walk_packages(agvent.__path__, "agvent."))
@@ -74,13 +77,13 @@ def run_console(page: str, folder: Path) -> list[tuple[str, str, str]]:
     return differences
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", grouped("spark"), ids=lambda page: page.name)
 def test_python_in_the_documentation_runs(page: Path) -> None:
     """Every Python block of a page runs, and prints what the page says."""
     assert run_python(page.read_text(), page.name) == []
 
 
-@pytest.mark.parametrize("page", RUN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", grouped("spark processes"), ids=lambda page: page.name)
 def test_commands_in_the_documentation_print_what_it_shows(page: Path, tmp_path: Path) -> None:
     """Every `$ agvent` line of a page prints what the page shows below it."""
     assert run_console(page.read_text(), tmp_path) == []

@@ -15,7 +15,7 @@ from agvent.demo.verdict import Report, Tally, logged, read_due, tally
 from agvent.store.log import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 
-pytestmark = pytest.mark.xdist_group("spark")
+pytestmark = pytest.mark.xdist_group("spark processes")
 
 
 @pytest.fixture(scope="module")

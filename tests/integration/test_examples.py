@@ -146,7 +146,7 @@ def test_three_matches_are_explained() -> None:
     assert printed.count("\nmatches\n") == 3
 
 
-@pytest.mark.xdist_group("spark")
+@pytest.mark.xdist_group("spark processes")
 def test_the_day_is_matched_audited_and_reported(tmp_path: Path) -> None:
     """`day.py` on a smaller day: each command, a verdict and the path of a page."""
     printed = run("day.py", "--events", "2000", "--subscriptions", "50", "--folder", str(tmp_path / "out"))
