@@ -55,7 +55,7 @@ SPARK: Final = ("spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseS
 """A job of seconds: the compiler that starts quickly, and one thread for garbage, take a third less of two cores."""
 
 COUNTS: Final = ("expected", "delivered", "lost", "duplicated", "unexpected", "out_of_order")
-WITNESSES: Final = {"shops": "the shops", "log": "the event log", "spark": "the audit on Spark"}
+WITNESSES: Final = {"shops": "the shops", "log": "the event log", "spark": "Spark's audit"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

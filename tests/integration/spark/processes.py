@@ -21,6 +21,7 @@ from typing import IO, Any
 import pyspark
 
 from agvent.spark.java import find_java
+from tests.stories import INTERPRETED
 
 BIN = Path(pyspark.__file__).parent / "bin"
 STARTED_SECONDS_MAX = 300.0
@@ -112,6 +113,7 @@ def connect_server(folder: Path) -> Iterator[str]:
     command = [str(BIN / "spark-submit"), "--master", "local[2]"]
     command += ["--conf", "spark.connect.grpc.binding.port=0", "--conf", "spark.ui.enabled=false"]
     command += ["--conf", "spark.driver.bindAddress=127.0.0.1", "--conf", "spark.driver.host=127.0.0.1"]
+    command += [word for name, value in INTERPRETED.items() for word in ("--conf", f"{name}={value}")]
     command += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     with process(command, folder) as (_, output):
         port = output.wait_for(r"Spark Connect server started at: \S+:(\d+)")[1]
