@@ -116,6 +116,7 @@ class Client:
         self._subscribed: dict[str, Subscribed] = {}
         self._asked: dict[int, Subscribed] = {}  # the request that opened each subscription
         self._unclaimed: dict[str, list[Arrival]] = {}  # for subscriptions this process has not opened
+        self._finished: list[Arrival] = []  # more of their events are done
         self.stopped: deque[Stopped] = deque(maxlen=limits.STOPPED_KEPT_MAX)
         """What happened to agvents of this client's that find their own way: faults, and budgets that were spent."""
         self._attached = asyncio.Event()
@@ -135,6 +136,7 @@ class Client:
                 self._session.unadvertise(type)
         for subscribed in self._subscribed.values():
             subscribed.end()
+        self._finish()
         await self._attachment.close()
 
     @property
@@ -392,17 +394,22 @@ class Client:
                     item.admission = Admission(self._ask_host, arrival.message, item.subscription)
         subscribed.put(items)
 
-    def _done(self, message: Deliver | Gap, until: int) -> None:
-        """Acknowledges; a script does so from its own thread."""
-        if threading.get_ident() == self._thread:
-            self._finish(message, until)
-        else:
-            self._loop.call_soon_threadsafe(self._finish, message, until)
+    def _done(self, arrival: Arrival) -> None:
+        """Acknowledges, when this turn of the loop is over; a script does so from its own thread."""
+        if threading.get_ident() != self._thread:
+            self._loop.call_soon_threadsafe(self._done, arrival)
+            return
+        if not self._finished:
+            self._loop.call_soon(self._finish)
+        self._finished.append(arrival)
 
-    def _finish(self, message: Deliver | Gap, until: int) -> None:
-        if message.number:  # a notice of the session's own has none
-            self._session.done(message, until)
-            self._attachment.say()
+    def _finish(self) -> None:
+        finished, self._finished = self._finished, []
+        for arrival in finished:
+            until = arrival.done_until()
+            if arrival.message.number:  # a notice of the session's own has none
+                self._session.done(arrival.message, until)
+        self._attachment.say()
 
 
 def _type_of(type: AgventType | str) -> AgventType:

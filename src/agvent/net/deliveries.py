@@ -24,12 +24,13 @@ ACKNOWLEDGED: Final = -1
 
 
 class Arrival:
-    """What came, for one or several subscriptions of a client. An event is done when all of them are; `done` is told
-    the number up to which all events are."""
+    """What came, for one or several subscriptions of a client. An event is done when all of them are; `done` is called
+    when more of them are, once until somebody looks at the number up to which all are."""
 
-    def __init__(self, message: Deliver | Gap, done: Callable[[Deliver | Gap, int], None]) -> None:
+    def __init__(self, message: Deliver | Gap, done: Callable[[Arrival], None]) -> None:
         self.message = message
         self._done = done
+        self._is_told = False
         self._lines = lines_in(message.event) if isinstance(message, Deliver) and message.count > 1 else []
         self._open = [0] * (len(self._lines) or 1)  # by place, the subscriptions that are not done
         for id in message.subscriptions:
@@ -63,7 +64,14 @@ class Arrival:
             count = len(is_open)
             while self._left < count and not is_open[self._left]:
                 self._left += 1
-            self._done(self.message, self.message.number - count + self._left)
+            if not self._is_told:
+                self._is_told = True
+                self._done(self)
+
+    def done_until(self) -> int:
+        """The number up to which all events are done."""
+        self._is_told = False  # first: a script's thread may go on meanwhile
+        return self.message.number - len(self._open) + self._left
 
     def close_all(self, id: str) -> None:
         """A subscription is done with everything."""

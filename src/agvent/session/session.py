@@ -19,7 +19,7 @@ from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.session.inbox import Inbox
 from agvent.types import AgventType
-from agvent.wire.batches import put_together
+from agvent.wire.batches import grouped, put_together
 from agvent.wire.codec import content_of
 from agvent.wire.messages import (
     Advertise,
@@ -143,14 +143,12 @@ class Session:
     ) -> int:
         """Publishes events and gives the last one's sequence. If one of them is no event, none is published."""
         contents = [content_of(event) for event in events]
-        first = self._sequences[fast] + 1
-        self._sequences[fast] += len(contents)
-        singles = (
-            Publication(self.client, first + place, content, to, destinations, expires, fast, self.life)
-            for place, content in enumerate(contents)
-        )
-        for publication in put_together(singles):
-            self._queue(publication)
+        for content, count in grouped(contents):
+            self._sequences[fast] += count
+            sequence = self._sequences[fast]
+            self._queue(
+                Publication(self.client, sequence, content, to, destinations, expires, fast, self.life, count=count)
+            )
         return self._sequences[fast]
 
     def _queue(self, publication: Publication) -> None:

@@ -33,6 +33,21 @@ def put_together(publications: Iterable[Publication]) -> Iterator[Publication]:
         yield _joined(run)
 
 
+def grouped(contents: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
+    """Events' bytes as those of batches, each with the number of its events."""
+    run: list[bytes] = []
+    size = 0
+    for content in contents:
+        size += len(content) + 1
+        is_full = len(run) >= limits.BATCH_EVENTS_MAX or size > limits.BATCH_BYTES_MAX
+        if run and (is_full or not is_lines(content) or not is_lines(run[0])):
+            yield FEED.join(run), len(run)
+            run, size = [], len(content)
+        run.append(content)
+    if run:
+        yield FEED.join(run), len(run)
+
+
 def _follows(before: Publication, after: Publication) -> bool:
     return (
         before.sequence == after.sequence - after.count

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from agvent import limits
 from agvent.event import Event, Int32
-from agvent.wire.batches import after_number, deliveries_in, delivery_of, put_together, taken_apart
+from agvent.wire.batches import after_number, deliveries_in, delivery_of, grouped, put_together, taken_apart
 from agvent.wire.codec import content_of, decode_event, encode_event
 from agvent.wire.lines import is_lines, line_of, lines_in, packed, places_in, types_in
 from agvent.wire.messages import Deliver, Publication
@@ -83,10 +83,14 @@ def test_only_what_belongs_together_is_put_together() -> None:
 
 def test_a_batch_has_its_bounds() -> None:
     """As many events as may be, and no more bytes than may be."""
-    many = [Publication("p", at, LINES[0]) for at in range(1, limits.BATCH_EVENTS_MAX + 3)]
-    assert [one.count for one in put_together(many)] == [limits.BATCH_EVENTS_MAX, 2]
-    wide = [Publication("p", at, b'{"x":"%s"}' % (b"x" * 20_000)) for at in range(1, 6)]
-    assert [one.count for one in put_together(wide)] == [2, 2, 1]
+    many = [LINES[0]] * (limits.BATCH_EVENTS_MAX + 2)
+    wide = [b'{"x":"%s"}' % (b"x" * 20_000)] * 5
+    mixed = [LINES[0], LINES[1], b"\x80", b"\x80", LINES[2]]
+    for contents, counts in ((many, [limits.BATCH_EVENTS_MAX, 2]), (wide, [2, 2, 1]), (mixed, [2, 1, 1, 1])):
+        assert [count for _, count in grouped(contents)] == counts
+        singles = [Publication("p", at, content) for at, content in enumerate(contents, 1)]
+        assert [one.count for one in put_together(singles)] == counts
+        assert b"\n".join(content for content, _ in grouped(contents)) == b"\n".join(contents)
 
 
 def test_a_batch_that_is_not_what_it_says_has_no_events() -> None:
