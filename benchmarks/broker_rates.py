@@ -1,0 +1,131 @@
+"""How many events a second: content filters, plain topics, durable events; beside the peers that are installed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any, Final
+
+import filter_peers
+import topic_peers
+from agvent.net.client import Client
+from agvent.net.deliveries import Subscribed
+from broker_network import IN_FLIGHT, Figure, Run, Stopwatch, batch, clients, network, pids, rate, single
+from filter_peers import CITY, keys
+from peer_process import Peer
+
+FILTERS: Final = (10, 100, 1_000, 5_000, 50_000)
+FILTERS_OF_PEERS_MAX: Final = 5_000
+"""More take them minutes, to find that what is linear is ten times slower."""
+
+OURS: Final = "Agvent"
+
+
+async def beside(peers: Iterable[Peer], row: str, ours: float, *given: int) -> list[Figure]:
+    """Peers' figures in the same run."""
+    return [await asyncio.to_thread(_beside, peer, row, ours, *given) for peer in peers]
+
+
+def _beside(peer: Peer, row: str, ours: float, *given: int) -> Figure:
+    """A peer's figure, or how to get the peer."""
+    missing = peer.missing()
+    if missing:
+        return Figure(f"{row}: {peer.name}", None, note=f"no {missing}: {peer.hint}")
+    run = peer.measure(*given)
+    return Figure(f"{row}: {peer.name}", run.rate, ratio=ours / run.rate, cpu_us=run.cpu_us)
+
+
+def ours(row: str, run: Run, target: str = "") -> Figure:
+    return Figure(f"{row}: {OURS}", run.rate, target=target, cpu_us=run.cpu_us)
+
+
+async def subscriptions(scale: float) -> list[Figure]:
+    """One broker, many content filters, each event for exactly one of them; fast, one publication a call."""
+    figures: list[Figure] = []
+    for count in FILTERS:
+        row = f"{count:,} filters"
+        with network([], ["B1"]) as fleet:
+            async with clients(fleet, "B1", "B1") as (publisher, subscriber):
+                opened = await _open(subscriber, count)
+                events = [{"k": key, "city": CITY} for key in keys(count, int(16_000 * scale))]
+                run = await _spread(publisher, opened, events, pids(fleet))
+        figures.append(ours(row, run, _aim(count, figures)))
+        if count <= FILTERS_OF_PEERS_MAX:
+            few = max(100, int(min(4_000, 1_000_000 // count) * scale))
+            figures += await beside(filter_peers.PEERS, row, run.rate, count, few)
+    return figures
+
+
+def _aim(count: int, figures: list[Figure]) -> str:
+    if count == 5_000:
+        return "10x ActiveMQ"
+    return f"{0.8 * (figures[0].value or 0):,.0f}, 80 % of that at 10" if count == FILTERS[-1] else ""
+
+
+async def _open(subscriber: Client, count: int) -> list[Subscribed]:
+    remaining = iter(range(count))
+
+    async def subscribe() -> list[Subscribed]:
+        filters = ((f"s{number}", f"k = 'k{number}' AND city = '{CITY}'") for number in remaining)
+        return [await subscriber.subscribe(filter, id=id) for id, filter in filters]
+
+    opened = await asyncio.gather(*(subscribe() for _ in range(IN_FLIGHT)))
+    return [one for some in opened for one in some]
+
+
+async def _spread(publisher: Client, opened: list[Subscribed], events: list[dict[str, Any]], brokers: list[int]) -> Run:
+    """From the first publication to the last delivery, whichever subscription it is for."""
+    came = asyncio.Event()
+    left = 0
+
+    async def read(subscription: Subscribed) -> None:
+        nonlocal left
+        async for item in subscription:
+            item.acknowledge()
+            left -= 1
+            if not left:
+                came.set()
+
+    readers = [asyncio.create_task(read(one)) for one in opened]
+    run = None
+    for some in (events[: len(events) // 8], events):
+        left = len(some)
+        came.clear()
+        stopwatch = Stopwatch(brokers)
+        await single(publisher, some, fast=True)
+        await came.wait()
+        run = stopwatch.run(len(some))
+    assert run is not None
+    for reader in readers:
+        reader.cancel()
+    return run
+
+
+async def topic(scale: float) -> list[Figure]:
+    """One topic, quality fast, small and larger events."""
+    figures: list[Figure] = []
+    for size in (16, 1_024):
+        row, runs = f"topic, fast, {size:,} B", {}
+        with network([], ["B1"]) as fleet:
+            async with clients(fleet, "B1", "B1") as (publisher, subscriber):
+                pair = (publisher, await subscriber.subscribe(topic="t"))
+                for how, count in ((single, 24_000), (batch, 120_000)):
+                    events = [{"$topic": "t", "x": "x" * size}] * int(count * scale)
+                    runs[how.__name__] = await rate(how, pair, events, fast=True, brokers=pids(fleet))
+        for name, run in runs.items():
+            figures.append(ours(f"{row}, {name}", run, "level with each peer" if name == "single" else "5x each peer"))
+            figures += await beside(topic_peers.PEERS, f"{row}, {name}", run.rate, size, int(24_000 * scale))
+    return figures
+
+
+async def durable(scale: float) -> list[Figure]:
+    """fsync before acknowledgement, IN_FLIGHT at a time."""
+    figures = []
+    with network([], ["B1"]) as fleet:
+        async with clients(fleet, "B1", "B1") as (publisher, subscriber):
+            pair = (publisher, await subscriber.subscribe(topic="t"))
+            for how, count, target in ((single, 24_000, "20,000"), (batch, 240_000, "150,000")):
+                events = [{"$topic": "t", "x": "x" * 16}] * int(count * scale)
+                run = await rate(how, pair, events, fast=False, brokers=pids(fleet))
+                figures.append(ours(f"durable, {how.__name__}", run, target))
+    return figures

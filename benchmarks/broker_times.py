@@ -1,0 +1,175 @@
+"""How long events take: over hops, beside large ones, past brokers that die or stop, and after minutes of load."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from itertools import pairwise
+from statistics import quantiles
+from typing import Any, Final
+
+from agvent.net.client import Client
+from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.dialled import ask
+from agvent.net.fleet import Fleet
+from agvent.sim.topology import ABDES
+from broker_network import LINE, Figure, batch, clients, network, pids, rate, resident_bytes
+
+LARGE_BYTES: Final = 10_000_000
+PER_SECOND: Final = 5_000
+SLICE_SECONDS: Final = 0.002
+"""How often the paced publisher looks at the clock."""
+
+Seen = list[tuple[float, float, int]]
+"""When each event came, when it was published, and which it was."""
+
+
+async def seen(subscription: Subscribed, count: int) -> Seen:
+    """The next so many deliveries."""
+    found: Seen = []
+    async for item in subscription:
+        assert isinstance(item, Delivery), item
+        attributes = item.event.attributes
+        found.append((time.perf_counter(), attributes["at"], attributes["n"]))
+        item.acknowledge()
+        if len(found) == count:
+            break
+    return found
+
+
+async def paced(
+    publisher: Client, count: int, per_second: float, *, at: dict[int, Callable[[], Awaitable[None]]] | None = None
+) -> None:
+    """Publishes at a steady rate, each event in a call of its own; `at` has what else happens, and before which."""
+    pending: list[asyncio.Future[Any]] = []
+    began, number = time.perf_counter(), 0
+    while number < count:
+        now = time.perf_counter()
+        while number < min(count, (now - began) * per_second):
+            if at and number in at:
+                pending.append(asyncio.ensure_future(at[number]()))
+            event = {"$topic": "t", "n": number, "at": time.perf_counter()}
+            pending.append(asyncio.ensure_future(publisher.publish(event)))
+            number += 1
+        await asyncio.sleep(SLICE_SECONDS)
+    await asyncio.gather(*pending)
+
+
+def cuts(found: Seen) -> tuple[float, float]:
+    """The median and the 99th percentile of the times that events took, in ms, without the first eighth."""
+    taken = quantiles([1000 * (came - sent) for came, sent, _ in found[len(found) // 8 :]], n=100)
+    return taken[49], taken[98]
+
+
+async def latency(scale: float) -> list[Figure]:
+    """Durable over three hops at a steady rate: from the call of publish to the delivery."""
+    count = int(4 * PER_SECOND * scale)
+    with network(LINE, ["B1", "B2", "B3", "B4"]) as fleet:
+        async with clients(fleet, "B1", "B4") as (publisher, subscriber):
+            subscription = await subscriber.subscribe(topic="t")
+            found, _ = await asyncio.gather(seen(subscription, count), paced(publisher, count, PER_SECOND))
+    p50, p99 = cuts(found)
+    row = f"durable, three hops at {PER_SECOND:,}/s"
+    return [Figure(f"{row}, p50", p50, "ms", "10"), Figure(f"{row}, p99", p99, "ms", "40")]
+
+
+async def large(scale: float) -> list[Figure]:
+    """Events of 10 MB over three hops."""
+    figures = []
+    with network(LINE, ["B1", "B2", "B3", "B4"]) as fleet:
+        async with clients(fleet, "B1", "B4") as (publisher, subscriber):
+            pair = (publisher, await subscriber.subscribe(topic="large"))
+            events = [{"$topic": "large", "x": os.urandom(LARGE_BYTES)} for _ in range(max(8, int(8 * scale)))]
+            for fast, target in ((True, "150"), (False, "50")):
+                run = await rate(batch, pair, events, fast=fast, brokers=pids(fleet))
+                row = f"10 MB over three hops, {'fast' if fast else 'durable'}"
+                figures.append(Figure(row, run.rate * LARGE_BYTES / 1e6, "MB/s", target))
+    return figures
+
+
+# Healing
+
+
+async def healing(scale: float) -> list[Figure]:
+    """The twelve servers of the seeds under load, while one of them dies, stops, or is away."""
+    figures = []
+    for row, target, fault in (
+        ("transit broker killed", "100", _kill_transit),
+        ("transit broker stopped for 5 s", "2,000", _stop_transit),
+        ("home broker killed and restarted", "5,000", _kill_home),
+    ):
+        figures += await _healed(row, target, fault, scale)
+    return figures
+
+
+async def _healed(row: str, target: str, fault: Callable[[Fleet], Awaitable[None]], scale: float) -> list[Figure]:
+    names = list(dict.fromkeys(name for edge in ABDES for name in edge))
+    count = int(10 * PER_SECOND * scale)
+    with network(list(ABDES), names) as fleet:
+        async with clients(fleet, "AS1", "AS12") as (publisher, subscriber):
+            subscription = await subscriber.subscribe(topic="t")
+            reading = asyncio.create_task(seen(subscription, count))
+            await paced(publisher, count, PER_SECOND, at={count // 3: lambda: fault(fleet)})
+            found = await reading
+    gap = max(after - before for (before, _, _), (after, _, _) in pairwise(found))
+    wrong = count - len({number for _, _, number in found})
+    return [
+        Figure(f"twelve servers at {PER_SECOND:,}/s, {row}: longest gap", 1000 * gap, "ms", target),
+        Figure(f"twelve servers at {PER_SECOND:,}/s, {row}: lost or doubled", wrong, "events", "0"),
+    ]
+
+
+async def _transit(fleet: Fleet) -> str:
+    """The broker that carries the events: that which sent the most."""
+    counts = {}
+    for name in fleet.members:
+        if name not in ("AS1", "AS12"):
+            counts[name] = (await ask(fleet.members[name].address, "status"))["counts"].get("copies_sent", 0)
+    return max(counts, key=lambda name: counts[name])
+
+
+async def _kill_transit(fleet: Fleet) -> None:
+    name = await _transit(fleet)
+    await asyncio.to_thread(fleet.kill, name)
+    fleet.start(name)
+
+
+async def _stop_transit(fleet: Fleet) -> None:
+    process = fleet.members[await _transit(fleet)].process
+    assert process is not None
+    process.send_signal(signal.SIGSTOP)
+    await asyncio.sleep(5)
+    process.send_signal(signal.SIGCONT)
+
+
+async def _kill_home(fleet: Fleet) -> None:
+    await asyncio.to_thread(fleet.kill, "AS12")
+    fleet.start("AS12")
+
+
+# Minutes
+
+
+async def soak(minutes: float) -> list[Figure]:
+    """Load for a while: what grew between the second eighth and the last, in a broker's memory and in latency."""
+    count = int(60 * minutes * PER_SECOND)
+    with network(LINE[:1], ["B1", "B2"]) as fleet:
+        async with clients(fleet, "B1", "B2") as (publisher, subscriber):
+            subscription = await subscriber.subscribe(topic="t")
+            sizes: list[int] = []
+
+            async def weigh() -> None:
+                sizes.append(sum(map(resident_bytes, pids(fleet))))
+
+            marks = dict.fromkeys((count // 4, count - 1), weigh)
+            found, _ = await asyncio.gather(seen(subscription, count), paced(publisher, count, PER_SECOND, at=marks))
+    eighth = len(found) // 8
+    early, late = (cuts(found[at : at + eighth])[1] for at in (eighth, 7 * eighth))
+    row = f"{minutes:g} min at {PER_SECOND:,}/s"
+    return [
+        Figure(f"{row}, brokers' memory, last against first quarter", sizes[1] / sizes[0], "times", "flat"),
+        Figure(f"{row}, p99, last eighth against second", late / early, "times", "no growth"),
+    ]
