@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from itertools import pairwise
 from statistics import quantiles
 from typing import Any, Final
@@ -41,7 +41,7 @@ async def seen(subscription: Subscribed, count: int) -> Seen:
 
 
 async def paced(
-    publisher: Client, count: int, per_second: float, *, at: dict[int, Callable[[], Awaitable[None]]] | None = None
+    publisher: Client, count: int, per_second: float, *, at: Mapping[int, Callable[[], Awaitable[None]]] | None = None
 ) -> None:
     """Publishes at a steady rate, each event in a call of its own; `at` has what else happens, and before which."""
     pending: list[asyncio.Future[Any]] = []

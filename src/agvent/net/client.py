@@ -81,11 +81,8 @@ class Found(msgspec.Struct, frozen=True):
     type: AgventType
 
 
-class Awaited(msgspec.Struct):
-    """A caller that waits for its publications up to a sequence."""
-
-    sequence: int
-    answer: asyncio.Future[Published]
+Awaited = tuple[int, asyncio.Future[Published]]
+"""A caller that waits for its publications up to a sequence."""
 
 
 class Client:
@@ -260,7 +257,10 @@ class Client:
         [made] = await self._made([event], budget)
         sequence = self._session.publish(made, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
         published = await self._settled(sequence, fast=fast)
-        return self._receipts(range(sequence, sequence + 1), published, fast=fast)[0]
+        reason = self._refused.pop((fast, sequence), None) if self._refused else None
+        if reason is not None:
+            raise RefusedError({0: reason}, [])
+        return Receipt(EventId(self.name, sequence), published.entry, published.epoch)
 
     async def _made(
         self, given: Sequence[Event | Mapping[str, Any] | Agvent], budget: Budget | None
@@ -307,12 +307,12 @@ class Client:
             self._room.clear()
             await self._room.wait()
 
-    async def _settled(self, sequence: int, *, fast: bool) -> Published:
-        """Waits until every publication up to a sequence is accepted or refused."""
-        awaited = Awaited(sequence, self._loop.create_future())
-        self._published[fast].append(awaited)
+    def _settled(self, sequence: int, *, fast: bool) -> asyncio.Future[Published]:
+        """To be awaited until every publication up to a sequence is accepted or refused."""
+        answer: asyncio.Future[Published] = self._loop.create_future()
+        self._published[fast].append((sequence, answer))
         self._attachment.say()
-        return await awaited.answer
+        return answer
 
     def _receipts(self, sequences: range, published: Published, *, fast: bool) -> Receipts:
         receipts = Receipts(self.name, sequences, published)
@@ -356,8 +356,8 @@ class Client:
 
     def _settle(self, message: Published) -> None:
         waiting = self._published[message.fast]
-        while waiting and waiting[0].sequence <= message.sequence:
-            answer = waiting.popleft().answer
+        while waiting and waiting[0][0] <= message.sequence:
+            _, answer = waiting.popleft()
             if not answer.done():
                 answer.set_result(message)
         self._room.set()

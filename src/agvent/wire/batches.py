@@ -50,11 +50,14 @@ def grouped(contents: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:
 
 def _follows(before: Publication, after: Publication) -> bool:
     return (
-        before.sequence == after.sequence - after.count
+        before.sequence == after.first - 1
         and is_lines(before.event)
         and is_lines(after.event)
-        and (before.fast, before.to, before.destinations) == (after.fast, after.to, after.destinations)
-        and (before.expires, before.retried) == (after.expires, after.retried)
+        and before.fast == after.fast
+        and before.to == after.to
+        and before.destinations == after.destinations
+        and before.expires == after.expires
+        and before.retried == after.retried
     )
 
 

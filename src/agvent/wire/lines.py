@@ -104,7 +104,10 @@ _heads = msgspec.json.Decoder(Head)
 
 
 def types_in(content: bytes) -> set[tuple[str, ...]]:
-    """The types of a batch's events, each with its ancestors after it. A MsgspecError if a line is no object."""
+    """The types of a batch's events, each with its ancestors after it. A MsgspecError if a line that may have one is no
+    object."""
+    if b'"$type"' not in content and b"\\" not in content:
+        return set()
     types = {
         (one,) if type(one) is str else tuple(one or ()) for one in [head.type for head in _heads.decode_lines(content)]
     }
