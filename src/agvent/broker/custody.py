@@ -56,7 +56,7 @@ class Held(msgspec.Struct):
     copies: dict[str, Copy]
     trace: Trace
     lost: dict[str, str]
-    ready: bool = False  # on disk here, so it may go on
+    ready: bool = False  # it may go on: on disk here, or at its entry
     since: int = 0
 
 
@@ -258,7 +258,7 @@ class Custody:
         return key[0] == self.name and key[1] == self.incarnation
 
     def waiting(self) -> Iterator[tuple[Held, list[Copy]]]:
-        """Events on disk here with copies that wait, in the order they began to."""
+        """Events that may go on with copies that wait, in the order they began to."""
         for key in list(self._waiting):
             held = self.held[key]
             copies = [copy for copy in held.copies.values() if copy.standing is Standing.WAITING]

@@ -1,6 +1,6 @@
 """Copies on the way: taken over from a neighbour, sent on, taken by the next one, sent again.
 
-What makes a copy safe is on disk before anybody is told or anything goes on (`when_synced`); fast events have no
+What makes an event safe is on disk before anybody is told or it leaves its entry (`when_synced`); fast events have no
 records and go on at once.
 """
 
@@ -25,8 +25,9 @@ class Dispatch:
         self.tables, self.arriving, self.router, self.out = tables, arriving, router, out
         self.stirred = True
 
-    def ready(self, key: Key, now: int) -> None:
-        """Lets an event go on when it is on disk."""
+    def ready(self, key: Key, now: int, *, at_once: bool = False) -> None:
+        """Lets an event go on when it is on disk; on the way at once, because its entry has it on disk until its home
+        confirms: what the sync is waited for is the word that the copy was taken over."""
         held = self.tables.custody.held.get(key)
         if held is None:
             return
@@ -36,7 +37,7 @@ class Dispatch:
             held.ready = True
             self.stirred = True
 
-        if key[4]:
+        if key[4] or at_once:
             go()
         else:
             self.out.when_synced(go)
@@ -62,7 +63,7 @@ class Dispatch:
         early = self.arriving.take(copies, mine[0]) if mine else ()
         if new or early:
             self.out.record(Kept(_narrowed(copies, (*new, *early))), durable=not fast)
-            self.ready(key, now)
+            self.ready(key, now, at_once=True)
         took = Took(*key, tuple(target.home for target in copies.targets))
         if fast:
             self._took(neighbour, took)

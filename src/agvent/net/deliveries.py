@@ -33,18 +33,20 @@ class Arrival:
         self._is_told = False
         self._lines = lines_in(message.event) if isinstance(message, Deliver) and message.count > 1 else []
         self._open = [0] * (len(self._lines) or 1)  # by place, the subscriptions that are not done
-        for id in message.subscriptions:
-            for place in self._places(id):
+        self._places = self._picked()
+        for places in self._places.values():
+            for place in places:
                 self._open[place] += 1
         self._left = 0  # the first place that is not done
+        self._sequences = sequences_in(message) if isinstance(message, Deliver) else []
 
-    def _places(self, id: str) -> Sequence[int]:
-        """The places of a subscription's events in what came."""
+    def _picked(self) -> dict[str, Sequence[int]]:
+        """For each subscription the places of its events in what came."""
         if not self._lines:
-            return (0,)
+            return dict.fromkeys(self.message.subscriptions, (0,))
         assert isinstance(self.message, Deliver)
-        pick = self.message.picked[self.message.subscriptions.index(id)]
-        return places_in(pick, len(self._lines))
+        places = [places_in(pick, len(self._lines)) for pick in self.message.picked]
+        return dict(zip(self.message.subscriptions, places, strict=True))
 
     def items(self, id: str) -> list[Delivery | GapNotice]:
         """What a subscription gets of it."""
@@ -53,8 +55,8 @@ class Arrival:
             return [GapNotice(self, message, id)]
         if not self._lines:
             return [Delivery(self, 0, message.event, message.sequence, id)]
-        sequences = sequences_in(message)
-        return [Delivery(self, place, self._lines[place], sequences[place], id) for place in self._places(id)]
+        sequences = self._sequences
+        return [Delivery(self, place, self._lines[place], sequences[place], id) for place in self._places[id]]
 
     def close(self, place: int) -> None:
         """One subscription is done with one event."""
@@ -75,7 +77,7 @@ class Arrival:
 
     def close_all(self, id: str) -> None:
         """A subscription is done with everything."""
-        for place in self._places(id):
+        for place in self._places[id]:
             self.close(place)
 
 

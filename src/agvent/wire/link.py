@@ -54,6 +54,13 @@ class Large(msgspec.Struct):
     gone: int = 0
 
 
+class Parts(msgspec.Struct):
+    """A large message on its way in: what came of it, put together once."""
+
+    chunks: list[bytes]
+    size: int = 0
+
+
 class Unacked(msgspec.Struct):
     """A frame the peer has not acknowledged, and when it was last sent."""
 
@@ -85,10 +92,11 @@ class LinkEnd:
         self._sent = 0
         self._received = 0
         self._early: dict[int, Frame] = {}  # numbers after the next one, at most a window ahead
-        self._assembled: dict[int, bytearray] = {}
+        self._assembled: dict[int, Parts] = {}
         self._heard = now
         self._spoke = now - limits.LINK_HEARTBEAT_US
         self._ack_at: int | None = None
+        self._unsaid = 0  # frames received since this end last said how far
         self._repeat_us = limits.LINK_REPEAT_US
         self._late_at = 0  # no unacknowledged frame is due before it
         self._peer_stamp = self._peer_stamp_at = 0
@@ -163,6 +171,9 @@ class LinkEnd:
             return
         if frame.number > self._received + limits.LINK_WINDOW_FRAMES:
             return
+        self._unsaid += 1
+        if self._unsaid >= limits.LINK_WINDOW_FRAMES // 4:
+            self._ack_at = now  # the peer's window must not run dry while this end waits for something to say
         self._early[frame.number] = frame
         while (ready := self._early.pop(self._received + 1, None)) is not None:
             self._received += 1
@@ -184,9 +195,10 @@ class LinkEnd:
         if too_many or frame.large_bytes > limits.MESSAGE_BYTES_MAX:
             self.damaged += 1
             return []
-        whole = self._assembled.setdefault(frame.large, bytearray())
-        whole += frame.chunk
-        return [bytes(self._assembled.pop(frame.large))] if len(whole) >= frame.large_bytes else []
+        parts = self._assembled.setdefault(frame.large, Parts([]))
+        parts.chunks.append(frame.chunk)
+        parts.size += len(frame.chunk)
+        return [b"".join(self._assembled.pop(frame.large).chunks)] if parts.size >= frame.large_bytes else []
 
     def poll(self, now: int) -> list[AnyMessage | Change]:
         """What silence brings: the link goes down."""
@@ -244,7 +256,7 @@ class LinkEnd:
     def _sealed(self, frame: Frame, now: int) -> bytes:
         frame.ack, frame.stamp = self._received, now
         frame.echo = self._peer_stamp + now - self._peer_stamp_at if self._peer_stamp else 0
-        self._ack_at, self._spoke = None, now
+        self._ack_at, self._spoke, self._unsaid = None, now, 0
         return framed(_encoder.encode(frame))
 
     def deadline(self) -> int:

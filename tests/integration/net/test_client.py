@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pyarrow
 import pytest
 
 from agvent import Event, connect
@@ -82,6 +83,26 @@ def test_a_batch_is_published_in_order_and_as_fast_as_credit_allows(url: str) ->
             assert [one.event.attributes["n"] for one in found] == list(range(3_000))
             receipts = await publishing
             assert [one.id for one in receipts] == [one.id for one in found]
+
+    asyncio.run(story())
+
+
+def test_rows_of_arrow_are_events(url: str) -> None:
+    """Columns are attributes and reserved names what they say; a null is not there."""
+    columns = {"$topic": ["a", "b", None], "n": [1, None, 3], "tags": [["x"], [], None]}
+
+    async def story() -> None:
+        async with connect(url) as client:
+            everything = await client.subscribe()
+            for events in (pyarrow.record_batch(columns), pyarrow.table(columns)):
+                receipts = await client.publish_batch(events)
+                found = await take(everything, 3)
+                assert [one.id for one in found] == [one.id for one in receipts[:]]
+                assert [(one.event.topic, one.event.attributes) for one in found] == [
+                    ("a", {"n": 1, "tags": ["x"]}),
+                    ("b", {"tags": []}),
+                    (None, {"n": 3}),
+                ]
 
     asyncio.run(story())
 
