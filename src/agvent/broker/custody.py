@@ -239,6 +239,11 @@ class Custody:
         copy.standing = Standing.WAITING
         self._waiting[copy.key] = None
 
+    def returned(self, copy: Copy) -> None:
+        """Came back from the neighbour it was sent to, whose word that it was taken means nothing any more."""
+        self.wait(copy)
+        copy.neighbour = ""
+
     def sent(self, copy: Copy, neighbour: str, now: int) -> None:
         assert copy.standing is Standing.WAITING
         copy.standing, copy.neighbour, copy.due = Standing.SENT, neighbour, now + copy.wait_us

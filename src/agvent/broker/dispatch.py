@@ -52,9 +52,8 @@ class Dispatch:
         others = tuple(target for target in copies.targets if target.home != self.tables.name)
         key = key_of(copies.entered, copies.publication)
         held = self.tables.custody.held.get(key)
-        passed = [broker for broker, _ in copies.trace]
-        if self.tables.name in passed:
-            self._returned(passed, [target.home for target in others], held)
+        if any(broker == self.tables.name for broker, _ in copies.trace):
+            self._returned(copies, [target.home for target in others], held)
         new = tuple(target for target in others if self._is_owed(key, target))
         if new and self.tables.custody.is_full():
             return  # its entry has it still, and will send it again
@@ -70,17 +69,19 @@ class Dispatch:
         else:
             self.out.when_synced(lambda: self._took(neighbour, took))
 
-    def _returned(self, passed: list[str], homes: list[str], held: Held | None) -> None:
+    def _returned(self, copies: Copies, homes: list[str], held: Held | None) -> None:
         """Somebody found no way but back: the ways that were tried from here are not the way, and what is held
-        waits."""
+        waits. It has passed what they passed; from its entry it begins anew."""
+        passed = [broker for broker, _ in copies.trace]
         tried = {after for here, after in pairwise(passed) if here == self.tables.name} | {passed[-1]}
         for home in homes:
             for neighbour in tried:
                 self.router.routes.doubt(home, neighbour)
             if held is not None and home in held.copies:
-                self.tables.custody.wait(held.copies[home])
+                self.tables.custody.returned(held.copies[home])
         if held is not None:
-            held.trace = ()
+            is_entry = self.tables.custody.is_entry(key_of(copies.entered, copies.publication))
+            held.trace = () if is_entry else copies.trace
         self.stirred = True
 
     def _is_owed(self, key: Key, target: Target) -> bool:
