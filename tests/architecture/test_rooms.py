@@ -30,7 +30,7 @@ BELOW: dict[str, set[str]] = {
     "sandbox": {"agents"},
     "net": {"chronicle", "session", "sandbox"},
     "gateways": {"net"},
-    "spark": {"matching", "store", "sandbox"},
+    "spark": {"matching", "store", "net"},
     "web": {"net"},
     "demo": {"net", "sim", "spark"},
     "cli": {"demo", "front door", "gateways", "web"},

@@ -12,11 +12,13 @@ import msgspec
 from rich.progress import Progress
 
 from agvent.cli.spark_job import add_master, running, warn_unanswered
+from agvent.cli.where import add_keys, credentials
 from agvent.errors import CallerError
 
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
+    from agvent.spark.dispatch import Sink
     from agvent.spark.stream_report import BatchReport
 
 SUMMARY = "deliver the events of a log to whom they are due, as they come"
@@ -28,7 +30,8 @@ Subscriptions may be added, changed and removed while this runs.
 
 --to deliveries writes the log's own table of deliveries, which the audit reads.
 --to FOLDER writes a folder for each subscriber with its events:
-FOLDER/subscriber=ann/batch=12/….parquet.
+FOLDER/subscriber=ann/batch=12/….parquet. --to agvent://HOST:PORT publishes each
+event into a broker network, for the subscribers it is due to.
 """
 
 EPILOG = """\
@@ -42,6 +45,7 @@ examples:
   agvent spark dispatch day
   agvent spark dispatch day --once
   agvent spark dispatch day --to inboxes --every 10
+  agvent spark dispatch day --to agvent://127.0.0.1:4780
   agvent spark dispatch /mnt/shared/day --checkpoint /mnt/shared/state \\
     --master spark://head:7077
 
@@ -56,7 +60,13 @@ EVENTS_MAX: Final = 1_000_000
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("log", metavar="LOG", help="folder of the event log")
-    parser.add_argument("--to", default="deliveries", metavar="SINK", help="deliveries (the default) or a folder")
+    parser.add_argument(
+        "--to", default="deliveries", metavar="SINK", help="deliveries (the default), a folder, or agvent://HOST:PORT"
+    )
+    parser.add_argument(
+        "--as", dest="name", default="", metavar="NAME", help="who publishes, for agvent://…; unless given, the stream"
+    )
+    add_keys(parser)
     parser.add_argument("--checkpoint", metavar="DIR", help="where to keep how far it is; in the log unless given")
     when = parser.add_mutually_exclusive_group()
     when.add_argument("--once", action="store_true", help="end when the events there are now are done")
@@ -91,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
         query = dispatch(
             spark,
             args.log,
-            args.to,
+            _sink(args),
             checkpoint=args.checkpoint,
             once=args.once,
             every=args.every,
@@ -101,6 +111,18 @@ def run(args: argparse.Namespace) -> int:
         )
         follow(query, progress, stopped)
     return 0
+
+
+def _sink(args: argparse.Namespace) -> Sink:
+    """The sink of the arguments; one that shows who it is needs more than its address."""
+    from agvent.spark.dispatch import SCHEME, default_checkpoint
+
+    if not args.to.startswith(SCHEME):
+        return str(args.to)
+    from agvent.spark.network_sink import NetworkSink
+
+    args.checkpoint = args.checkpoint or default_checkpoint(args.log, args.to)
+    return NetworkSink(args.to, args.log, args.checkpoint, name=args.name, credentials=credentials(args))
 
 
 def follow(query: StreamingQuery, progress: Progress, stopped: threading.Event) -> None:

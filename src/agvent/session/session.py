@@ -157,6 +157,11 @@ class Session:
         self.unacknowledged_events += publication.count
         self._unsent.append(key)
 
+    @property
+    def sequence(self) -> int:
+        """The last sequence of a durable event that was given, or that the broker told of."""
+        return self._sequences[False]
+
     def _next_request(self) -> int:
         self._request += 1
         return self._request

@@ -1,9 +1,9 @@
 """Dispatch: what is due of a log's events, as they come, into a sink. The streaming form of match.
 
 A stream reads the table `due` of source.py: events since the checkpoint, matched against the subscriptions that were in
-force at each event's epoch, whatever was added or removed since. A sink is the deliveries of the log, a folder, or a
-function of a batch and its number, as of Spark's `foreachBatch`. A batch runs again if its driver died in it, with the
-same rows under the same number: a sink that takes a number once has every delivery exactly once.
+force at each event's epoch, whatever was added or removed since. A sink is the deliveries of the log, a folder, a
+broker network, or a function of a batch and its number, as of Spark's `foreachBatch`. A batch runs again if its driver
+died in it, with the same rows under the same number: a sink that takes a number once has every delivery exactly once.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ DELIVERIES = "deliveries"
 """The sink that is the log's own table of deliveries."""
 
 CHECKPOINTS = "checkpoints"
+SCHEME = "agvent://"
 
 
 def dispatch(
@@ -50,12 +51,13 @@ def dispatch(
 ) -> StreamingQuery:
     """Starts a query that delivers what is due of a log into a sink, and gives it back running.
 
-    `sink` is `"deliveries"`, the folder of other files (a folder for each subscriber), or a function of a DataFrame and
-    the batch's number. `once` ends when all events there are now are done; else a batch begins `every` so many seconds,
-    if there are new events. `events_max` bounds a batch. `contents` has the events themselves beside what is due, for
-    every sink but the deliveries unless it says otherwise. `checkpoint` is where the stream keeps how far it is; two
-    sinks need two. Without it, it lies in the log. `skip_unanswered` counts an XPath that could cost more than its
-    bound as no match, and in the batch's report, instead of ending the query with an error.
+    `sink` is `"deliveries"`, the folder of other files (a folder for each subscriber), the address of brokers
+    (`agvent://…`), or a function of a DataFrame and the batch's number. `once` ends when all events there are now are
+    done; else a batch begins `every` so many seconds, if there are new events. `events_max` bounds a batch. `contents`
+    has the events themselves beside what is due, for every sink but the deliveries unless it says otherwise.
+    `checkpoint` is where the stream keeps how far it is; two sinks need two. Without it, it lies in the log.
+    `skip_unanswered` counts an XPath that could cost more than its bound as no match, and in the batch's report,
+    instead of ending the query with an error.
     """
     if not is_connect(spark):
         check_log(Path(log))
@@ -75,8 +77,9 @@ def dispatch(
             due = _answered(due)
         if sink == DELIVERIES:
             due = due.select(*(name for name in due.columns if name in TABLES[DELIVERIES].schema.names))
-        writer = due.writeStream.option("checkpointLocation", checkpoint or default_checkpoint(log, sink))
-        return _started(writer.trigger(**trigger), log, sink)
+        place = checkpoint or default_checkpoint(log, sink)
+        writer = due.writeStream.option("checkpointLocation", place)
+        return _started(writer.trigger(**trigger), log, sink, place)
 
 
 def _answered(due: DataFrame) -> DataFrame:
@@ -91,16 +94,29 @@ def default_checkpoint(log: str | Path, sink: Sink) -> str:
     """In the log, one for its deliveries and one for each folder."""
     if callable(sink):
         raise CallerError("a function as a sink needs a checkpoint", hint="dispatch(…, checkpoint=FOLDER)")
-    name = (
-        DELIVERIES if sink == DELIVERIES else f"folder-{Path(sink).resolve().as_posix().strip('/').replace('/', '-')}"
-    )
+    if sink == DELIVERIES:
+        name = DELIVERIES
+    elif _is_network(sink):
+        name = f"network-{str(sink).removeprefix(SCHEME).replace('/', '-')}"
+    else:
+        name = f"folder-{Path(sink).resolve().as_posix().strip('/').replace('/', '-')}"
     return str(Path(log) / CHECKPOINTS / name)
 
 
-def _started(writer: DataStreamWriter, log: str | Path, sink: Sink) -> StreamingQuery:
+def _is_network(sink: str | Path) -> bool:
+    return isinstance(sink, str) and sink.startswith(SCHEME)
+
+
+def _started(writer: DataStreamWriter, log: str | Path, sink: Sink, checkpoint: str) -> StreamingQuery:
     if sink == DELIVERIES:
         return writer.format("agvent-deliveries").start(str(log))
-    return writer.foreachBatch(sink if callable(sink) else Folders(str(sink))).start()
+    if callable(sink):
+        return writer.foreachBatch(sink).start()
+    if not _is_network(sink):
+        return writer.foreachBatch(Folders(str(sink))).start()
+    from agvent.spark.network_sink import NetworkSink  # it needs pyspark when it is imported
+
+    return writer.foreachBatch(NetworkSink(str(sink), log, checkpoint)).start()
 
 
 class Folders:
