@@ -22,9 +22,14 @@ from agvent.errors import LogFileError
 from agvent.store.durable import sync_folder
 from agvent.wire.codec import extended, extension
 
+WRITER: Final = "follow"
+"""Who writes the batches, in the heads of the log's streams."""
+
 FOLDER: Final = "followed"
 BOOKMARK: Final = "bookmark"
 PLAN: Final = "plan"
+DONE: Final = "done.json"
+"""The number of the last batch that is in every stream, for readers: the bookmark itself may be large."""
 
 JournalKey = tuple[str, int]
 """A broker and its incarnation, as its disk says."""
@@ -70,6 +75,21 @@ def read(log: Path, name: str, kind: type[Kind]) -> Kind | None:
         return None
     except (OSError, ValueError, RecursionError) as error:
         raise LogFileError(f"{path}: {error}", hint="agvent log collect makes a new log") from None
+
+
+def batches_done(log: Path) -> int | None:
+    """The number of the last batch that is in every stream of a log; None if no follower writes it."""
+    try:
+        return msgspec.json.decode((log / FOLDER / DONE).read_bytes(), type=int)
+    except FileNotFoundError:
+        return None
+
+
+def note_done(log: Path, batch: int) -> None:
+    path = log / FOLDER / DONE
+    partial = path.with_suffix(".partial")
+    partial.write_bytes(msgspec.json.encode(batch))
+    os.replace(partial, path)
 
 
 def write(log: Path, name: str, value: Bookmark | Plan) -> None:

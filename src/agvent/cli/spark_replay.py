@@ -104,7 +104,8 @@ def _context(text: str) -> dict[str, Any]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.spark.replay_frame import Window, condition_of
+    from agvent.spark.replay_frame import Window
+    from agvent.store.history import condition_of
 
     subscription = _subscription(args)
     condition_of(subscription)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import asyncio
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agvent.cli.languages import add_language
-from agvent.cli.where import add_where, client, run_async
+from agvent.cli.where import LOG, add_where, client, run_async
 from agvent.event import TYPES, Event
 from agvent.store.values import encode_values
 
@@ -30,6 +31,7 @@ EPILOG = """\
 examples:
   agvent subscribe "price > 100" --as ada --id dear
   agvent subscribe --pattern "Sports/#" --as ada --id sports --count 10
+  agvent subscribe "price > 100" --as ada --id old --since 2026-03-01
   agvent subscribe "price > 100" --as ada --id dear --detach
 
 exit codes: 0 done, 2 a mistake in the filter, 3 no broker answers
@@ -52,6 +54,8 @@ def add_what(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pattern", help="events of topics like this: Sports/#")
     parser.add_argument("--channel", help="events of this channel")
     parser.add_argument("--count", type=int, metavar="N", help="end after N events")
+    parser.add_argument("--since", metavar="TIME", help="first what came since a time, or since the `beginning`")
+    parser.add_argument("--log", type=Path, metavar="LOG", help="the network's event log, for --since (FOLDER/log)")
     add_language(parser, whose="the filter")
     add_where(parser)
 
@@ -63,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
 async def subscribed(args: argparse.Namespace, name: str, id: str, *, detach: bool) -> int:
     """Opens the subscription and prints what comes, until it is interrupted."""
     options = {key: getattr(args, key) for key in ("type", "topic", "pattern", "channel") if getattr(args, key)}
-    async with client(args, name) as subscriber:
+    log = args.log or Path(args.network) / LOG
+    async with client(args, name, log=log) as subscriber:
         printing = asyncio.create_task(_print(subscriber, args, {"id": id, **options}, detach=detach))
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, printing.cancel)
@@ -75,7 +80,7 @@ async def subscribed(args: argparse.Namespace, name: str, id: str, *, detach: bo
 
 
 async def _print(subscriber: Client, args: argparse.Namespace, options: dict[str, Any], *, detach: bool) -> None:
-    subscription = await subscriber.subscribe(args.filter, language=args.language, **options)
+    subscription = await subscriber.subscribe(args.filter, since=args.since, language=args.language, **options)
     if detach:
         waiting = f"; not yet known to {', '.join(subscription.pending)}" if subscription.pending else ""
         shown = {"subscription": options["id"], "confirmed": subscription.confirmed, "pending": subscription.pending}

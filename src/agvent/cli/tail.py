@@ -11,13 +11,15 @@ SUMMARY = "print events of a network as they come"
 
 DESCRIPTION = """\
 Print the events that match, one a line, from now until Ctrl-C. It is a guest's
-subscription, which ends with the command.
+subscription, which ends with the command. With --since, what the network's event
+log has comes first (agvent up --log), and then what happens, each once.
 """
 
 EPILOG = """\
 examples:
   agvent tail
   agvent tail "price > 100" --json
+  agvent tail --type Quote --since beginning
 
 exit codes: 0 done, 2 a mistake in the filter, 3 no broker answers
 """

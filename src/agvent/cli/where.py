@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 FOLDER = "agvent-network"
 NETWORK = "network.json"
+LOG = "log"
 
 Result = TypeVar("Result")
 
@@ -29,6 +30,10 @@ def add_where(parser: argparse.ArgumentParser) -> None:
         "--network", metavar="FOLDER", default=FOLDER, help=f"a network of `agvent up` ({FOLDER}); --at goes before it"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
+    add_keys(parser)
+
+
+def add_keys(parser: argparse.ArgumentParser) -> None:
     keys = parser.add_argument_group("for brokers that ask who you are")
     keys.add_argument(
         "--authority", metavar="FILE", type=Path, help="the authority's certificate: brokers are believed by it"
@@ -56,11 +61,11 @@ def credentials(args: argparse.Namespace) -> Credentials | None:
     return Credentials(authority=args.authority, certificate=args.certificate, key=key, token=token)
 
 
-def client(args: argparse.Namespace, name: str = "") -> Connecting:
-    """A client of the network that the arguments name."""
+def client(args: argparse.Namespace, name: str = "", *, log: Path | None = None) -> Connecting:
+    """A client of the network that the arguments name; `log` is the folder of its event log."""
     from agvent.net.connect import connect
 
-    return connect(brokers(args), name=name, credentials=credentials(args), principal=args.principal)
+    return connect(brokers(args), name=name, credentials=credentials(args), principal=args.principal, log=log)
 
 
 def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:

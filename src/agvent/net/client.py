@@ -30,6 +30,7 @@ from agvent.net.admission import Admission
 from agvent.net.attachment import Attachment
 from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed
 from agvent.net.rows import Events, rows_of
+from agvent.net.since import Past, past_of, since_of
 from agvent.net.tls import Credentials
 from agvent.session.session import Session
 from agvent.types import AgventType
@@ -98,9 +99,11 @@ class Client:
         failover_s: float,
         credentials: Credentials | None = None,
         keys: Path | None = None,
+        log: Path | None = None,
     ) -> None:
         self.name = name
         self._keys = keys
+        self._log = log
         self.context: Mapping[str, Any] | None = context
         self._is_guest = is_guest  # nobody of that name comes back: it leaves nothing behind
         self._session = Session(name, prompt=False, life=secrets.randbits(32))
@@ -140,6 +143,11 @@ class Client:
     def broker(self) -> str:
         """The broker it is attached to now, or was last."""
         return self._session.broker
+
+    @property
+    def sequence(self) -> int:
+        """The sequence of its last durable event, of this process or of one of its name before it."""
+        return self._session.sequence
 
     @property
     def trouble(self) -> str:
@@ -197,11 +205,17 @@ class Client:
 
     # Subscriptions
 
-    async def subscribe(self, filter: str = "", *, admit: bool = False, **options: Any) -> Subscribed:
+    async def subscribe(
+        self, filter: str = "", *, admit: bool = False, since: datetime | str | None = None, **options: Any
+    ) -> Subscribed:
         """Opens a subscription, or gives the one of this `id` another filter; options are those of Subscription. With
         `admit`, agvents may arrive: they are kept at home, where this client calls their behaviours.
 
-        Returns when every reachable broker that may publish such events has it, and names those pending."""
+        Returns when every reachable broker that may publish such events has it, and names those pending. With `since`,
+        a time or "beginning", what the network's event log has of the past is given first."""
+        begins = since_of(since) if since is not None else None
+        if since is not None and self._log is None:
+            raise CallerError("since= reads the network's event log", hint="connect(…, log=FOLDER) says where it is")
         options.setdefault("id", f"s{len(self._subscribed) + 1}")
         options.setdefault("context", self.context)
         subscription = Subscription(filter=filter, **options)
@@ -212,6 +226,8 @@ class Client:
         for arrival in self._unclaimed.pop(subscription.id, []):
             self._put(subscribed, arrival)
         await self._open(subscribed)
+        if since is not None and self._log is not None:
+            subscribed.past = Past(past_of(subscribed, self._log, begins, self.name))
         return subscribed
 
     async def _open(self, subscribed: Subscribed) -> None:

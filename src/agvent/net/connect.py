@@ -49,6 +49,7 @@ def connect(
     credentials: Credentials | None = None,
     principal: str = "",
     keys: Path | None = None,
+    log: str | os.PathLike[str] | None = None,
 ) -> Connecting:
     """A client of a broker network. `brokers` is an address or several with commas: `agvent://host:port`.
 
@@ -57,7 +58,7 @@ def connect(
     itself to publishers. A home that is away for `failover_s` is left for another broker of the list. `credentials` are
     for brokers that ask who it is; a guest then says whose guest it is: the `principal` of its certificate or token.
     `keys` is a file for the keys that it signs agvents with and that others seal for: made if it is missing; without
-    one, they are new ones each time."""
+    one, they are new ones each time. `log` is the folder of the network's event log, for `subscribe(…, since=…)`."""
     if name:
         check_name(name)
     whose = f"{principal}." if principal else ""
@@ -71,5 +72,6 @@ def connect(
             "failover_s": failover_s,
             "credentials": credentials,
             "keys": keys,
+            "log": Path(log) if log is not None else None,
         }
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import msgspec
 
@@ -18,6 +18,9 @@ from agvent.wire.batches import sequences_in
 from agvent.wire.codec import decode_event, decode_visitor
 from agvent.wire.lines import is_lines, lines_in, places_in
 from agvent.wire.messages import Deliver, Gap
+
+if TYPE_CHECKING:
+    from agvent.net.since import Past
 
 ACKNOWLEDGED: Final = -1
 """The place of a delivery that was."""
@@ -178,6 +181,7 @@ class Subscribed:
         self._given: Delivery | GapNotice | None = None
         self._came = asyncio.Event()
         self._ended = False
+        self.past: Past | None = None  # what is given before anything that came
 
     def __aiter__(self) -> Self:
         return self
@@ -186,6 +190,11 @@ class Subscribed:
         if self._given is not None:
             self._given.acknowledge()
             self._given = None
+        if self.past is not None:
+            self._given = await self.past.next()
+            if self._given is not None:
+                return self._given
+            self.past = None
         while not self._waiting:
             if self._ended:
                 raise StopAsyncIteration
@@ -212,3 +221,5 @@ class Subscribed:
         """Nothing comes any more; what waits is given still."""
         self._ended = True
         self._came.set()
+        if self.past is not None:
+            self.past.end()

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -30,8 +29,6 @@ from agvent.store.journal_tail import JournalTail
 from agvent.store.log import create_log
 from agvent.store.log_writer import LogWriter
 from agvent.store.retention import STREAMS_WITH_AN_END, retain
-
-WRITER: Final = "follow"
 
 
 class Keep(msgspec.Struct, frozen=True):
@@ -122,7 +119,7 @@ class Follower:
         batch = self._mark.batch + 1
         if self._plan is None:
             bookmark.write(self.out, bookmark.PLAN, Plan(batch, self._mark.incarnations, upto))
-        rows.write(self.log, batch=(WRITER, batch))
+        rows.write(self.log, batch=(bookmark.WRITER, batch))
         self._mark.batch, self._plan = batch, None
         self._save()
         self._retain()
@@ -132,6 +129,7 @@ class Follower:
     def _save(self) -> None:
         self._mark.places = [followed.place for followed in self._followed.values()]
         bookmark.write(self.out, bookmark.BOOKMARK, self._mark)
+        bookmark.note_done(self.out, self._mark.batch)
 
     # Reading
 

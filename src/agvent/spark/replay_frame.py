@@ -12,14 +12,15 @@ from typing import NamedTuple
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sf
 
-from agvent.errors import CallerError, SubscriptionError
+from agvent.errors import CallerError
 from agvent.event import Kind
 from agvent.filters.subscription import Subscription
-from agvent.filters.tree import And, Attribute, Call, Compare, Condition, Literal, walk
+from agvent.filters.tree import And, Attribute, Compare, Condition, Literal
 from agvent.spark.operands import Operand, columns_of
 from agvent.spark.pushdown import Pushdown, pushed_down
 from agvent.spark.reach import ALL
 from agvent.spark.verify import FrameVerifier, names_read
+from agvent.store.history import condition_of
 
 TIME = "$time"
 
@@ -79,18 +80,6 @@ def replayed(events: DataFrame, subscription: Subscription, window: Window, *, t
     if pushdown.residual is not None:
         frame = frame.mapInArrow(FrameVerifier(subscription, names, names_read(condition)), frame.schema)
     return Replayed(_in_order(frame, names, time).toDF(*names), pushdown)
-
-
-def condition_of(subscription: Subscription) -> Condition:
-    """What the subscription asks for; one that asks agvents is refused, because a replay has none to ask."""
-    condition = subscription.condition()
-    calls = [node.name for node in walk(condition) if isinstance(node, Call)]
-    if calls:
-        raise SubscriptionError(
-            f"the filter calls {calls[0]}(), and a replay has no agvents to ask",
-            hint="leave the call out: the rest of the filter gives the events it could be true of",
-        )
-    return condition
 
 
 def _within(condition: Condition, tests: tuple[Condition, ...]) -> Condition:

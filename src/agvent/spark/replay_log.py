@@ -25,10 +25,11 @@ from agvent.spark.faults import faults
 from agvent.spark.operands import Columns, Compiled, operand_of
 from agvent.spark.pushdown import Case, Pushdown, pushed_down
 from agvent.spark.reach import ALL, Reach, all_of
-from agvent.spark.replay_frame import Window, condition_of
+from agvent.spark.replay_frame import Window
 from agvent.spark.verify import LogVerifier, names_read
 from agvent.store.event_columns import event_schema, promoted
 from agvent.store.heads import Segment
+from agvent.store.history import condition_of
 from agvent.store.log import LogReader, event_folder
 from agvent.types import AgventType
 

@@ -171,3 +171,5 @@ def test_what_happens_is_in_the_log_while_it_happens(shell: Shell) -> None:
         if any(contents["rows"] for contents in found["events"]):
             break
     assert set(found["offset"]["ev"]) <= {"B1", "B2", "B3"}
+    past = shell.json("tail", "n = 1", "--since", "beginning", "--count", "1")
+    assert past == [{"id": "scribbler:1", "event": {"n": 1}}]
