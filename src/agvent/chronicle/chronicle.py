@@ -45,11 +45,12 @@ from agvent.broker.records import (
 )
 from agvent.chronicle.rows import Row, Rows, empty_rows
 from agvent.errors import TranslationError
-from agvent.event import EPOCH, MICROSECOND, Cargo, EventId
+from agvent.event import EPOCH, MICROSECOND, Cargo, Event, EventId
 from agvent.filters.sql_format import format_expression
 from agvent.filters.tree import Attribute, Call, Literal
 from agvent.store.catalogue import subscription_row
 from agvent.store.event_columns import LoggedEvent
+from agvent.store.shelf import DOCUMENT_TYPE
 from agvent.store.values import encode_value
 from agvent.types import Advertisement, AgventType
 from agvent.wire.batches import deliveries_in, taken_apart
@@ -291,6 +292,8 @@ class Chronicle:
             self._answer(publication, answered, record.at)
         if event.cargo is not None:
             self._cargo(publication, event.cargo, record.at)
+        if event.type == DOCUMENT_TYPE:
+            self._document(publication, event, record.at)
         if record.outcome is not None:
             self._stopped(record, record.outcome)
             here = [target for target in record.targets if target.home == self.broker]
@@ -342,6 +345,20 @@ class Chronicle:
         for home in report.declined:
             name = logged_name(home, self.carried.known.get(home, 1))
             self._gap(at, DECLINED, home=name, publication=publication, after=report.sequence - 1)
+
+    def _document(self, publication: Publication, event: Event, at: int) -> None:
+        """A document that was given to a librarian: its version is its place among its owner's events."""
+        self.rows.documents.append(
+            {
+                "document": f"{publication.publisher}/{event.attributes.get('document', '')}",
+                "version": publication.sequence,
+                "owner": publication.publisher,
+                "broker": self.name,
+                "realm": str(event.attributes.get("realm", "")),
+                "xml": event.xml,
+                "stored_at": moment(at),
+            }
+        )
 
     def _answer(self, publication: Publication, answered: Answered, at: int) -> None:
         text = _call_text(answered)

@@ -29,6 +29,7 @@ class Rows(msgspec.Struct):
     deliveries: list[Row] = []
     gaps: list[Row] = []
     traces: list[Row] = []
+    documents: list[Row] = []
 
     def extend(self, other: Rows) -> None:
         for name in self.__struct_fields__:
@@ -45,6 +46,7 @@ class Rows(msgspec.Struct):
             log.append_events(self.events, batch=batch)
         self._append(log, "deliveries", ("deliveries", "gaps"), batch)
         self._append(log, "traces", ("traces",), batch)
+        self._append(log, "documents", ("documents",), batch)
 
     def counts(self) -> dict[str, int]:
         """How many there are of each."""
@@ -61,4 +63,4 @@ class Rows(msgspec.Struct):
 
 
 def empty_rows() -> Rows:
-    return Rows([], [], [], [], [], [], [], [], [], [], [], [])
+    return Rows([], [], [], [], [], [], [], [], [], [], [], [], [])

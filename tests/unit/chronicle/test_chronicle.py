@@ -51,6 +51,22 @@ def arrived(sequence: int, *, lost: str = "", after: int = 0, **options: Any) ->
     return Arrived(entered(), publication(sequence, **options), after, lost, deliveries)
 
 
+def test_a_document_is_found_in_the_log() -> None:
+    """An event that gives a document to a librarian is also a row of `documents`, with its owner and realm."""
+    menu = Event(type="agvent.Document", attributes={"document": "menu", "realm": "eu"}, xml="<menu/>")
+    given = Publication("acme", 4, encode_event(menu))
+    [row] = rows_of(Accepted(entered(), given, (), AT)).documents
+    assert row == {
+        "document": "acme/menu",
+        "version": 4,
+        "owner": "acme",
+        "broker": "b1",
+        "realm": "eu",
+        "xml": "<menu/>",
+        "stored_at": NOON,
+    }
+
+
 def test_a_journal_becomes_a_log_that_reads_back(tmp_path: Path) -> None:
     """Type, subscription, event and delivery are in the log, with the version in force from its epoch on."""
     accepted = Accepted(entered(), publication(1, to="floor = 2", destinations=("ann",), expires=AT + 5), (), AT)

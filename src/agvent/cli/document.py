@@ -1,0 +1,63 @@
+"""`agvent document`: give a document to a librarian, and take it back."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from agvent.cli.where import add_where, client, run_async
+from agvent.errors import CallerError
+
+if TYPE_CHECKING:
+    from agvent.net.connect import Connecting
+
+SUMMARY = "store a document to be found, or withdraw it"
+
+DESCRIPTION = """\
+Give a document in XML to the librarian of a realm (agvent librarian), where agvent
+discover finds it as OWNER/NAME, or withdraw it. The last version stands. The command
+returns when a broker has it on disk; the librarian has it soon after.
+"""
+
+EPILOG = """\
+examples:
+  agvent document store menu menu.xml --as acme --realm eu/ankara
+  agvent document withdraw menu --as acme --realm eu/ankara
+
+exit codes: 0 done, 2 no XML, or no librarian of that realm, 3 no broker answers
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    doings = parser.add_subparsers(metavar="DOING", required=True)
+    for doing, help in (("store", "give a document"), ("withdraw", "take it back")):
+        one = doings.add_parser(doing, help=help, description=help.capitalize() + ".")
+        one.add_argument("name", metavar="NAME", help="what its owner calls it")
+        if doing == "store":
+            one.add_argument("file", metavar="FILE", help="its XML; - is standard input")
+        one.add_argument("--as", dest="owner", required=True, metavar="OWNER", help="the client whose document it is")
+        one.add_argument("--realm", default="", help="a path such as eu/ankara")
+        add_where(one)
+        one.set_defaults(run=run, file=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    xml = None if args.file is None else _text(args.file)
+    run_async(_stored(client(args, args.owner), args, xml))
+    return 0
+
+
+def _text(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CallerError(f"{file}: {error}") from None
+
+
+async def _stored(connecting: Connecting, args: argparse.Namespace, xml: str | None) -> None:
+    from agvent.net.discovery import store_document
+
+    async with connecting as owner:
+        await store_document(owner, args.name, xml, realm=args.realm)
