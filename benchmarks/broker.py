@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Final
 
 import msgspec
@@ -23,7 +23,7 @@ from broker_network import Figure
 from broker_rates import durable, subscriptions, topic
 from broker_times import healing, large, latency, soak
 
-ROWS: Final[dict[str, Callable[[float], Awaitable[list[Figure]]]]] = {
+ROWS: Final[dict[str, Callable[[float], AsyncIterator[Figure]]]] = {
     "subscriptions": subscriptions,
     "topic": topic,
     "durable": durable,
@@ -46,10 +46,8 @@ def main() -> int:
     args = parser.parse_args()
     figures: list[Figure] = []
     for name in args.row or ROWS:
-        for figure in uvloop.run(_figures(name, args.minutes if name == "soak" else args.scale)):
-            figures.append(figure)
-            if args.json:
-                print(msgspec.json.encode(figure).decode(), flush=True)
+        much = args.minutes if name == "soak" else args.scale
+        figures += uvloop.run(_figures(name, much, show=args.json))
     if args.page:
         command = f"python benchmarks/broker.py {shlex.join(sys.argv[1:])}"
         page.replace_block(
@@ -60,8 +58,13 @@ def main() -> int:
     return 0
 
 
-async def _figures(name: str, much: float) -> list[Figure]:
-    return await ROWS[name](much)
+async def _figures(name: str, much: float, *, show: bool) -> list[Figure]:
+    figures = []
+    async for figure in ROWS[name](much):
+        figures.append(figure)
+        if show:
+            print(msgspec.json.encode(figure).decode(), flush=True)
+    return figures
 
 
 def _cells(figure: Figure) -> tuple[str, ...]:

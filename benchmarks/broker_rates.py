@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import AsyncIterator, Iterable
 from typing import Any, Final
 
 import filter_peers
@@ -21,9 +21,10 @@ FILTERS_OF_PEERS_MAX: Final = 5_000
 OURS: Final = "Agvent"
 
 
-async def beside(peers: Iterable[Peer], row: str, ours: float, *given: int) -> list[Figure]:
+async def beside(peers: Iterable[Peer], row: str, ours: float, *given: int) -> AsyncIterator[Figure]:
     """Peers' figures in the same run."""
-    return [await asyncio.to_thread(_beside, peer, row, ours, *given) for peer in peers]
+    for peer in peers:
+        yield await asyncio.to_thread(_beside, peer, row, ours, *given)
 
 
 def _beside(peer: Peer, row: str, ours: float, *given: int) -> Figure:
@@ -39,9 +40,9 @@ def ours(row: str, run: Run, target: str = "") -> Figure:
     return Figure(f"{row}: {OURS}", run.rate, target=target, cpu_us=run.cpu_us)
 
 
-async def subscriptions(scale: float) -> list[Figure]:
+async def subscriptions(scale: float) -> AsyncIterator[Figure]:
     """One broker, many content filters, each event for exactly one of them; fast, one publication a call."""
-    figures: list[Figure] = []
+    at_ten = 0.0
     for count in FILTERS:
         row = f"{count:,} filters"
         with network([], ["B1"]) as fleet:
@@ -49,17 +50,13 @@ async def subscriptions(scale: float) -> list[Figure]:
                 opened = await _open(subscriber, count)
                 events = [{"k": key, "city": CITY} for key in keys(count, int(16_000 * scale))]
                 run = await _spread(publisher, opened, events, pids(fleet))
-        figures.append(ours(row, run, _aim(count, figures)))
+        at_ten = at_ten or run.rate
+        aims = {5_000: "10x ActiveMQ", 50_000: f"{0.8 * at_ten:,.0f}: 80 % of that at 10"}
+        yield ours(row, run, aims.get(count, ""))
         if count <= FILTERS_OF_PEERS_MAX:
             few = max(100, int(min(4_000, 1_000_000 // count) * scale))
-            figures += await beside(filter_peers.PEERS, row, run.rate, count, few)
-    return figures
-
-
-def _aim(count: int, figures: list[Figure]) -> str:
-    if count == 5_000:
-        return "10x ActiveMQ"
-    return f"{0.8 * (figures[0].value or 0):,.0f}, 80 % of that at 10" if count == FILTERS[-1] else ""
+            async for figure in beside(filter_peers.PEERS, row, run.rate, count, few):
+                yield figure
 
 
 async def _open(subscriber: Client, count: int) -> list[Subscribed]:
@@ -101,9 +98,8 @@ async def _spread(publisher: Client, opened: list[Subscribed], events: list[dict
     return run
 
 
-async def topic(scale: float) -> list[Figure]:
+async def topic(scale: float) -> AsyncIterator[Figure]:
     """One topic, quality fast, small and larger events."""
-    figures: list[Figure] = []
     for size in (16, 1_024):
         row, runs = f"topic, fast, {size:,} B", {}
         with network([], ["B1"]) as fleet:
@@ -113,19 +109,17 @@ async def topic(scale: float) -> list[Figure]:
                     events = [{"$topic": "t", "x": "x" * size}] * int(count * scale)
                     runs[how.__name__] = await rate(how, pair, events, fast=True, brokers=pids(fleet))
         for name, run in runs.items():
-            figures.append(ours(f"{row}, {name}", run, "level with each peer" if name == "single" else "5x each peer"))
-            figures += await beside(topic_peers.PEERS, f"{row}, {name}", run.rate, size, int(24_000 * scale))
-    return figures
+            yield ours(f"{row}, {name}", run, "level with each peer" if name == "single" else "5x each peer")
+            async for figure in beside(topic_peers.PEERS, f"{row}, {name}", run.rate, size, int(24_000 * scale)):
+                yield figure
 
 
-async def durable(scale: float) -> list[Figure]:
+async def durable(scale: float) -> AsyncIterator[Figure]:
     """fsync before acknowledgement, IN_FLIGHT at a time."""
-    figures = []
     with network([], ["B1"]) as fleet:
         async with clients(fleet, "B1", "B1") as (publisher, subscriber):
             pair = (publisher, await subscriber.subscribe(topic="t"))
             for how, count, target in ((single, 24_000, "20,000"), (batch, 240_000, "150,000")):
                 events = [{"$topic": "t", "x": "x" * 16}] * int(count * scale)
                 run = await rate(how, pair, events, fast=False, brokers=pids(fleet))
-                figures.append(ours(f"durable, {how.__name__}", run, target))
-    return figures
+                yield ours(f"durable, {how.__name__}", run, target)

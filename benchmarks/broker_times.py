@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from itertools import pairwise
 from statistics import quantiles
 from typing import Any, Final
@@ -64,7 +64,7 @@ def cuts(found: Seen) -> tuple[float, float]:
     return taken[49], taken[98]
 
 
-async def latency(scale: float) -> list[Figure]:
+async def latency(scale: float) -> AsyncIterator[Figure]:
     """Durable over three hops at a steady rate: from the call of publish to the delivery."""
     count = int(4 * PER_SECOND * scale)
     with network(LINE, ["B1", "B2", "B3", "B4"]) as fleet:
@@ -73,12 +73,12 @@ async def latency(scale: float) -> list[Figure]:
             found, _ = await asyncio.gather(seen(subscription, count), paced(publisher, count, PER_SECOND))
     p50, p99 = cuts(found)
     row = f"durable, three hops at {PER_SECOND:,}/s"
-    return [Figure(f"{row}, p50", p50, "ms", "10"), Figure(f"{row}, p99", p99, "ms", "40")]
+    yield Figure(f"{row}, p50", p50, "ms", "10")
+    yield Figure(f"{row}, p99", p99, "ms", "40")
 
 
-async def large(scale: float) -> list[Figure]:
+async def large(scale: float) -> AsyncIterator[Figure]:
     """Events of 10 MB over three hops."""
-    figures = []
     with network(LINE, ["B1", "B2", "B3", "B4"]) as fleet:
         async with clients(fleet, "B1", "B4") as (publisher, subscriber):
             pair = (publisher, await subscriber.subscribe(topic="large"))
@@ -86,23 +86,21 @@ async def large(scale: float) -> list[Figure]:
             for fast, target in ((True, "150"), (False, "50")):
                 run = await rate(batch, pair, events, fast=fast, brokers=pids(fleet))
                 row = f"10 MB over three hops, {'fast' if fast else 'durable'}"
-                figures.append(Figure(row, run.rate * LARGE_BYTES / 1e6, "MB/s", target))
-    return figures
+                yield Figure(row, run.rate * LARGE_BYTES / 1e6, "MB/s", target)
 
 
 # Healing
 
 
-async def healing(scale: float) -> list[Figure]:
+async def healing(scale: float) -> AsyncIterator[Figure]:
     """The twelve servers of the seeds under load, while one of them dies, stops, or is away."""
-    figures = []
     for row, target, fault in (
         ("transit broker killed", "100", _kill_transit),
         ("transit broker stopped for 5 s", "2,000", _stop_transit),
         ("home broker killed and restarted", "5,000", _kill_home),
     ):
-        figures += await _healed(row, target, fault, scale)
-    return figures
+        for figure in await _healed(row, target, fault, scale):
+            yield figure
 
 
 async def _healed(row: str, target: str, fault: Callable[[Fleet], Awaitable[None]], scale: float) -> list[Figure]:
@@ -153,7 +151,7 @@ async def _kill_home(fleet: Fleet) -> None:
 # Minutes
 
 
-async def soak(minutes: float) -> list[Figure]:
+async def soak(minutes: float) -> AsyncIterator[Figure]:
     """Load for a while: what grew between the second eighth and the last, in a broker's memory and in latency."""
     count = int(60 * minutes * PER_SECOND)
     with network(LINE[:1], ["B1", "B2"]) as fleet:
@@ -169,7 +167,5 @@ async def soak(minutes: float) -> list[Figure]:
     eighth = len(found) // 8
     early, late = (cuts(found[at : at + eighth])[1] for at in (eighth, 7 * eighth))
     row = f"{minutes:g} min at {PER_SECOND:,}/s"
-    return [
-        Figure(f"{row}, brokers' memory, last against first quarter", sizes[1] / sizes[0], "times", "flat"),
-        Figure(f"{row}, p99, last eighth against second", late / early, "times", "no growth"),
-    ]
+    yield Figure(f"{row}, brokers' memory, end against first quarter", sizes[1] / sizes[0], "times", "flat")
+    yield Figure(f"{row}, p99, last eighth against second", late / early, "times", "no growth")

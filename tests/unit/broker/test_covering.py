@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from agvent.broker.covering import Covering
+from agvent.broker.covering import Covering, pins
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
 
@@ -28,6 +28,17 @@ def test_what_calls_behaviours_is_a_root_and_covers_nobody() -> None:
     covering.add("calls", None, parse("price > 10 AND is_dear(5)"))
     covering.add("same", None, parse("price > 10 AND is_dear(5)"))
     assert covering.roots() == ["all", "calls", "same"]
+
+
+def test_filters_that_no_event_matches_both_of_are_not_compared() -> None:
+    """One value for an attribute in each, and not the same: neither covers the other. Else they are."""
+    covering = Covering()
+    covering.add("ibm", None, parse("symbol = 'IBM'"))
+    covering.add("dear", None, parse("symbol = 'SAP' AND price > 100"))
+    assert covering.add("dearer", None, parse("symbol = 'IBM' AND price > 100")) == set()
+    assert covering.roots() == ["ibm", "dear"]
+    assert pins(parse("symbol = 'SAP' AND price > 100 AND n = 3")) == {("symbol",): "SAP", ("n",): 3}
+    assert pins(parse("symbol = 'SAP' OR n = 3")) == {}
 
 
 def test_types_are_apart() -> None:
