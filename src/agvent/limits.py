@@ -184,6 +184,13 @@ CLIENT_BACKLOG_MESSAGES_MAX: Final = 4_096
 """Answers that wait for a client which does not read: sixteen times what it may have under way. Beyond it the
 connection ends."""
 
+PRINCIPAL_MESSAGES_PER_SECOND_MAX: Final = 10_000
+PRINCIPAL_BYTES_PER_SECOND_MAX: Final = 160_000_000
+"""What one principal may say: each keeps a broker busy for about half of its time. A batch is one message."""
+
+PRINCIPAL_CLIENTS_MAX: Final = 1_024
+"""Names of one principal's clients that a broker is home to: each may have a queue of CLIENT_QUEUE_BYTES_MAX."""
+
 PRINCIPAL_CONNECTIONS_MAX: Final = 256
 """Connections of one principal: one that opens more takes no place from the others."""
 

@@ -46,6 +46,7 @@ class Connection(asyncio.Protocol):
         self.link = ""  # its name, when its owner is a broker
         self._reason = "closed by the peer"
         self._splitter = FrameSplitter()
+        self.received_bytes = 0
         self._choked = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0
@@ -62,6 +63,7 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
             return
+        self.received_bytes += len(data)
         try:
             frames = self._splitter.feed(data)
             what: list[AnyMessage | Change] = []
@@ -144,6 +146,15 @@ class Connection(asyncio.Protocol):
         """Ends the connection at once."""
         self._reason = reason
         self.transport.abort()
+
+    def hold(self, seconds: float) -> None:
+        """Reads nothing for a while."""
+        self.transport.pause_reading()
+        self._loop.call_later(seconds, self._read_on)
+
+    def _read_on(self) -> None:
+        if not self.transport.is_closing():
+            self.transport.resume_reading()
 
     def close(self, reason: str) -> None:
         """Ends the connection when what was written has gone."""

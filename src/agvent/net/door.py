@@ -6,6 +6,7 @@ A broker without keys lets everybody in and everything through: it listens on lo
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,6 +29,13 @@ class Principal(msgspec.Struct, frozen=True):
 
     name: str
     grants: Grants
+
+    def has_enough_clients(self, names: Collection[str], client: str) -> bool:
+        """Is this another client, beside as many of this principal's as a home may have?"""
+        if client in names or len(names) < limits.PRINCIPAL_CLIENTS_MAX:
+            return False
+        theirs = sum(name == self.name or name.startswith(f"{self.name}.") for name in names)
+        return theirs >= limits.PRINCIPAL_CLIENTS_MAX
 
 
 class Door:

@@ -33,6 +33,7 @@ from agvent.broker.interface import (
 from agvent.broker.records import decode_record
 from agvent.errors import AgventError
 from agvent.net.admin import AdminPort
+from agvent.net.allowance import Allowances
 from agvent.net.behaviours import Behaviours
 from agvent.net.clock import Clock
 from agvent.net.commit import GroupCommit
@@ -74,6 +75,7 @@ class BrokerServer:
         self.memory = Memory(config.name)
         self.door, self.dial_tls, self._listen_tls = _door(config.tls)
         self.principals: dict[str, Principal] = {}  # link -> whose it is, of clients
+        self.allowances = Allowances()
         self._inputs: list[Input] = []
         self._is_due = False
         self._is_deaf = False  # it stops: what comes now was not heard
@@ -289,6 +291,9 @@ class BrokerServer:
         theirs = sum(one.name == principal.name for one in self.principals.values())
         if theirs >= limits.PRINCIPAL_CONNECTIONS_MAX:
             return f"{principal.name!r} has {theirs} connections already"
+        names = {name_of(key) for key in self.broker.tables.deliveries.clients}
+        if introduction.kind == "client" and principal.has_enough_clients(names, introduction.name):
+            return f"{principal.name!r} has {limits.PRINCIPAL_CLIENTS_MAX} clients at home here already"
         return ""
 
     def _welcome(self, name: str) -> Welcome:
@@ -336,6 +341,16 @@ class BrokerServer:
                 inputs.append(Came(link, one))
         if inputs:
             self.give(inputs)
+        if link in self.clients:
+            self._charge(connection, len(what))
+
+    def _charge(self, connection: Connection, messages: int) -> None:
+        """A principal that says too much is not read for a while."""
+        size, connection.received_bytes = connection.received_bytes, 0
+        wait = self.allowances.take(self.principals[connection.link].name, messages, size, self.clock.now())
+        if wait:
+            self.memory.counts["held"] += 1
+            connection.hold(wait)
 
     def _parts(self, link: str, message: AnyMessage) -> list[AnyMessage]:
         """A message; a batch of one who may not publish everything, event by event."""
@@ -378,6 +393,7 @@ class BrokerServer:
             self.log.say("link ended", link=connection.link, reason=reason)
             self.clients.pop(connection.link, None)
             self.principals.pop(connection.link, None)
+            self.allowances.keep({principal.name for principal in self.principals.values()})
             self.neighbours.lost(connection)
             self.give([LinkDown(connection.link)])
         self.operator.lost(connection)

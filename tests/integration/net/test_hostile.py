@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
@@ -206,3 +207,15 @@ def test_a_client_cannot_pass_for_a_broker(url: str) -> None:
         assert is_cut_off(stream)
     with connect(url) as honest:
         assert honest.client.broker == "local"
+
+
+def test_who_says_too_much_is_not_read_for_a_while(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its events come, as many as it may publish in a second; an honest client beside it does not wait."""
+    monkeypatch.setattr(limits, "PRINCIPAL_BYTES_PER_SECOND_MAX", 20_000)
+    with connect(url, name="mallory") as mallory:
+        for _ in range(4):
+            mallory.publish({"raw": bytes(25_000)}, fast=True)
+        began = time.monotonic()
+        mallory.publish({"n": 1})
+        assert time.monotonic() - began > 0.5
+        assert is_served(url)
