@@ -128,7 +128,11 @@ def packed(places: Sequence[int], count: int) -> bytes:
     >>> packed([0, 2], 3), packed([0, 1, 2], 3)
     (b'\\x00\\x00\\x02\\x00', b'')
     """
-    return b"" if len(places) == count else struct.pack(f"<{len(places)}H", *places)
+    if len(places) == count:
+        return b""
+    if len(places) == 1:
+        return places[0].to_bytes(2, "little")
+    return struct.pack(f"<{len(places)}H", *places)
 
 
 def places_in(places: bytes, count: int) -> Sequence[int]:
@@ -136,4 +140,8 @@ def places_in(places: bytes, count: int) -> Sequence[int]:
     >>> places_in(b'\\x00\\x00\\x02\\x00', 3), places_in(b'', 3)
     ((0, 2), range(0, 3))
     """
-    return struct.unpack(f"<{len(places) // 2}H", places) if places else range(count)
+    if not places:
+        return range(count)
+    if len(places) == 2:
+        return (int.from_bytes(places, "little"),)
+    return struct.unpack(f"<{len(places) // 2}H", places)
