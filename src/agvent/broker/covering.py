@@ -50,21 +50,21 @@ class Covering:
             self._calling[key] = None
         else:
             candidates = [root for root in islice(reversed(peers), CANDIDATES_MAX) if root not in self._calling]
-            extent = self._extent(key)
             mine = self._pins[key] = pins(condition)
             candidates = [root for root in candidates if not _exclude(mine, self._pins[root])]
             for root in candidates:
-                if self._extent(root).covers(extent):
+                if self._extent(root).covers(self._extent(key)):
                     self._coverer[key] = root
                     return set()
-            covered = [root for root in candidates if extent.covers(self._extent(root))]
+            covered = [root for root in candidates if self._extent(key).covers(self._extent(root))]
         peers[key] = None
         for root in covered:
             del peers[root]
             self._coverer[root] = key
-        for below, coverer in self._coverer.items():
-            if coverer in covered:
-                self._coverer[below] = key
+        if covered:
+            for below, coverer in self._coverer.items():
+                if coverer in covered:
+                    self._coverer[below] = key
         return {key, *covered}
 
     def _extent(self, key: str) -> Extent:
