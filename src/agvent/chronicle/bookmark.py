@@ -14,7 +14,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from agvent.chronicle.chronicle import Carried
+from agvent.chronicle.carried import Carried
 from agvent.chronicle.frontier import Frontier
 from agvent.chronicle.incarnations import Incarnations
 from agvent.chronicle.ways import Ways

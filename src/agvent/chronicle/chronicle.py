@@ -11,18 +11,13 @@ there: the next one answers for it, and its own rows begin after them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from datetime import datetime
+from collections.abc import Callable
 from itertools import takewhile
 from typing import Any, Final
 
-import msgspec
 from msgspec.structs import replace
 
 from agvent.broker.custody import DECLINED
-from agvent.broker.handover import event_of, merged
-from agvent.broker.homes import key_of
-from agvent.broker.lifecycle import shown
 from agvent.broker.records import (
     Accepted,
     Acknowledged,
@@ -43,112 +38,24 @@ from agvent.broker.records import (
     Reported,
     Visited,
 )
-from agvent.chronicle.rows import Row, Rows, empty_rows
-from agvent.errors import TranslationError
-from agvent.event import EPOCH, MICROSECOND, Cargo, Event, EventId
-from agvent.filters.sql_format import format_expression
-from agvent.filters.tree import Attribute, Call, Literal
+from agvent.chronicle.agvent_rows import answer_row, cargo_row, document_row, program_row, route_row
+from agvent.chronicle.carried import Carried, Delivered, Waiting, each_delivery, without_event
+from agvent.chronicle.rows import Rows, empty_rows
+from agvent.chronicle.words import DURABLE, event_key, logged_name, moment, public
+from agvent.event import EventId
 from agvent.store.catalogue import subscription_row
 from agvent.store.event_columns import LoggedEvent
 from agvent.store.shelf import DOCUMENT_TYPE
-from agvent.store.values import encode_value
-from agvent.types import Advertisement, AgventType
+from agvent.types import Advertisement
 from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.codec import decode_event
-from agvent.wire.lines import places_in
-from agvent.wire.messages import Answered, Deliver, Entry, Gap, Publication
+from agvent.wire.messages import Deliver, Gap, Publication
 from agvent.wire.names import first_number, moves_of, name_of
-
-DURABLE: Final = "durable"
-"""Fast events have no records, and so no rows."""
 
 INCARNATION_SHIFT: Final = 32
 MOVE_SHIFT: Final = 44
 """A subscription's positions rise across a lost disk and from home to home: four billion for each disk of a home, four
 thousand disks for each home, and as many homes as a client may have, in 63 bits."""
-
-NULL: Final = Attribute(("null",))
-
-
-def logged_name(broker: str, incarnation: int) -> str:
-    """What the log calls a broker.
-
-    >>> logged_name("AS3", 1), logged_name("AS3", 2)
-    ('AS3', 'AS3~2')
-    """
-    return broker if incarnation == 1 else f"{broker}~{incarnation}"
-
-
-def moment(at: int) -> datetime:
-    """Microseconds since 1970 as the log has them."""
-    return EPOCH + at * MICROSECOND
-
-
-Delivered = tuple[Arrived, tuple[tuple[str, int], ...]]
-"""An arrival without its event, and the subscriptions of one client that it is for, as (key, version)."""
-
-
-def each_delivery(record: Arrived) -> Iterator[tuple[str, Delivered]]:
-    """What an arrival brings to each client, event by event in the order of their numbers."""
-    bare = replace(record, publication=replace(record.publication, event=b""), deliveries=(), places=())
-    if not record.places:
-        yield from ((client, (bare, versions)) for client, versions in record.deliveries)
-        return
-    singles = [replace(bare, publication=one) for one in taken_apart(bare.publication)]
-    for (client, versions), picks in zip(record.deliveries, record.places, strict=True):
-        theirs: list[list[tuple[str, int]]] = [[] for _ in singles]
-        for version, pick in zip(versions, picks, strict=True):
-            for place in places_in(pick, len(singles)):
-                theirs[place].append(version)
-        yield from ((client, (one, tuple(found))) for one, found in zip(singles, theirs, strict=True) if found)
-
-
-class Waiting(msgspec.Struct):
-    """A client's durable queue: deliveries that were not acknowledged, by number. While it is `moving`, what its old
-    home hands over and what arrives here are beside each other."""
-
-    number: int = 0
-    arrived: dict[int, Delivered] = {}
-    moving: bool = False
-    handed: list[Deliver | Gap] = []
-    waiting: list[Delivered] = []
-
-    def add(self, delivered: Delivered) -> None:
-        if self.moving:
-            self.waiting.append(delivered)
-        else:
-            self.number += 1
-            self.arrived[self.number] = delivered
-
-    def catch_up(self) -> None:
-        """Both in one order, as the home does it. The old home's log has what it handed over: here that only takes a
-        number."""
-        self.moving = False
-        had: dict[tuple[str, int], set[str]] = {}
-        for one in self.handed:
-            if isinstance(one, Deliver):
-                had.setdefault(event_of(one), set()).update(one.subscriptions)
-        keys = [(arrived.publication.publisher, arrived.publication.sequence) for arrived, _ in self.waiting]
-        for is_handed, place in merged([event_of(one) for one in self.handed], keys):
-            if is_handed:
-                self.number += 1
-                continue
-            arrived, versions = self.waiting[place]
-            already = had.get(keys[place], ()) if not arrived.lost else ()
-            left = tuple(one for one in versions if one[0].partition("/")[2] not in already)
-            if left:
-                self.add((arrived, left))
-        self.handed, self.waiting = [], []
-
-
-class Carried(msgspec.Struct):
-    """What the rows of later records need of those before."""
-
-    known: dict[str, int]  # owner -> its incarnation
-    types: dict[tuple[str, str], AgventType]  # publisher, type -> as advertised here
-    open: dict[str, tuple[str, int]]  # subscription -> client, version
-    clients: dict[str, Waiting]
-    delivered: dict[str, int]  # subscription's key -> the position of its last delivery
 
 
 class Chronicle:
@@ -207,25 +114,14 @@ class Chronicle:
             (self.rows.advertisements if entry.live else self.rows.withdrawn).append(advertisement)
             self.carried.types[entry.publisher, entry.type.name] = entry.type
             if entry.code:
-                self._program(entry, at)
-
-    def _program(self, entry: Entry, at: int) -> None:
-        self.rows.programs.append(
-            {
-                "program": entry.type.program,
-                "publisher": entry.publisher,
-                "broker": self.name,
-                "code": entry.code,
-                "brought_at": moment(at),
-            }
-        )
+                self.rows.programs.append(program_row(self.name, entry, at))
 
     def _opened(self, record: Opened, at: int) -> None:
         subscription, version = record.interest.subscription, record.interest.version
         self.carried.open[subscription.id] = (record.client, version)
         self.rows.subscriptions.append(
             subscription_row(
-                replace(subscription, id=_public(subscription.id)),
+                replace(subscription, id=public(subscription.id)),
                 version=version,
                 subscriber=name_of(record.client),
                 home_broker=self.name,
@@ -238,7 +134,7 @@ class Chronicle:
         client, version = self.carried.open.pop(record.key)
         self._changed(record, "close", record.key, version, at)
         if not record.replaced:
-            self._gap(at, "unsubscribed", subscription=_public(record.key), subscriber=name_of(client))
+            self._gap(at, "unsubscribed", subscription=public(record.key), subscriber=name_of(client))
 
     def _changed(self, record: Opened | Closed | Marked, change: str, subscription: str, version: int, at: int) -> None:
         self.rows.changes.append(
@@ -246,7 +142,7 @@ class Chronicle:
                 "home_broker": self.name,
                 "position": record.position,
                 "change": change,
-                "subscription": _public(subscription) if subscription else "",
+                "subscription": public(subscription) if subscription else "",
                 "version": version,
                 "changed_at": moment(at),
             }
@@ -288,12 +184,12 @@ class Chronicle:
                 expires_at=moment(publication.expires) if publication.expires else None,
             )
         )
-        for answered in record.entered.answers:
-            self._answer(publication, answered, record.at)
+        answers = (answer_row(self.name, publication, one, record.at) for one in record.entered.answers)
+        self.rows.behaviours += [row for row in answers if row is not None]
         if event.cargo is not None:
-            self._cargo(publication, event.cargo, record.at)
+            self.rows.cargoes.append(cargo_row(self.name, publication, event.cargo, record.at))
         if event.type == DOCUMENT_TYPE:
-            self._document(publication, event, record.at)
+            self.rows.documents.append(document_row(self.name, publication, event, record.at))
         if record.outcome is not None:
             self._stopped(record, record.outcome)
             here = [target for target in record.targets if target.home == self.broker]
@@ -308,22 +204,7 @@ class Chronicle:
     def _stopped(self, record: Accepted | Visited, outcome: Outcome) -> None:
         """What an agvent's own route decided: a row of its own, and gaps for whom it declined."""
         publication = record.publication
-        decided = {
-            "delivered": [_public(key) for _, versions in outcome.deliveries for key, _ in versions],
-            "legs": {shown(leg.path): [leg.to, *(target.home for target in leg.targets)] for leg in outcome.legs},
-            "declined": list(outcome.declined),
-            "returned": list(outcome.returned),
-        }
-        self.rows.behaviours.append(
-            {
-                **_key(publication),
-                "entry_broker": self.name,
-                "call": "route()",
-                "result": encode_value(decided),
-                "fault": outcome.fault or None,
-                "called_at": moment(record.at),
-            }
-        )
+        self.rows.behaviours.append(route_row(self.name, record, outcome))
         for home in outcome.declined:
             name = logged_name(home, self.carried.known.get(home, 1))
             self._gap(record.at, DECLINED, home=name, publication=publication, after=publication.sequence - 1)
@@ -331,7 +212,7 @@ class Chronicle:
             self._gap(
                 record.at,
                 DECLINED,
-                subscription=_public(key),
+                subscription=public(key),
                 subscriber=name_of(key.partition("/")[0]),
                 publication=publication,
                 after=publication.sequence - 1,
@@ -345,48 +226,6 @@ class Chronicle:
         for home in report.declined:
             name = logged_name(home, self.carried.known.get(home, 1))
             self._gap(at, DECLINED, home=name, publication=publication, after=report.sequence - 1)
-
-    def _document(self, publication: Publication, event: Event, at: int) -> None:
-        """A document that was given to a librarian: its version is its place among its owner's events."""
-        self.rows.documents.append(
-            {
-                "document": f"{publication.publisher}/{event.attributes.get('document', '')}",
-                "version": publication.sequence,
-                "owner": publication.publisher,
-                "broker": self.name,
-                "realm": str(event.attributes.get("realm", "")),
-                "xml": event.xml,
-                "stored_at": moment(at),
-            }
-        )
-
-    def _answer(self, publication: Publication, answered: Answered, at: int) -> None:
-        text = _call_text(answered)
-        if text is None:
-            return
-        self.rows.behaviours.append(
-            {
-                **_key(publication),
-                "entry_broker": self.name,
-                "call": text,
-                "result": None if answered.fault else encode_value(answered.value),
-                "fault": answered.fault or None,
-                "called_at": moment(at),
-            }
-        )
-
-    def _cargo(self, publication: Publication, cargo: Cargo, at: int) -> None:
-        self.rows.cargoes.append(
-            {
-                **_key(publication),
-                "entry_broker": self.name,
-                "program": cargo.program,
-                "hidden": cargo.hidden or None,
-                "sealed": cargo.sealed or None,
-                "opaque": list(cargo.opaque) or None,
-                "accepted_at": moment(at),
-            }
-        )
 
     # Deliveries
 
@@ -404,7 +243,7 @@ class Chronicle:
     def _handed(self, record: Handed, _at: int) -> None:
         delivery = record.passed.delivery
         singles = deliveries_in(delivery) if isinstance(delivery, Deliver) else [delivery]
-        self._waiting(record.client).handed += [_bare(one) for one in singles]
+        self._waiting(record.client).handed += [without_event(one) for one in singles]
 
     def _handed_over(self, record: HandedOver, at: int) -> None:
         if record.reason:
@@ -436,8 +275,8 @@ class Chronicle:
         self.carried.delivered[subscription] = self.carried.delivered.get(subscription, before) + 1
         self.rows.deliveries.append(
             {
-                **_key(arrived.publication),
-                "subscription": _public(subscription),
+                **event_key(arrived.publication),
+                "subscription": public(subscription),
                 "version": version,
                 "subscriber": name_of(record.client),
                 "home_broker": self.name,
@@ -454,7 +293,7 @@ class Chronicle:
         self._gap(
             at,
             reason,
-            subscription=_public(subscription),
+            subscription=public(subscription),
             subscriber=name_of(client),
             publication=arrived.publication,
             after=after,
@@ -489,32 +328,3 @@ class Chronicle:
 def arrival_of(record: Accepted | Visited, after: int, outcome: Outcome) -> Arrived:
     """The arrival that the record of a stop contains."""
     return Arrived(record.entered, record.publication, after, "", outcome.deliveries)
-
-
-def _public(key: str) -> str:
-    """A subscription as its client knows it, wherever that is at home.
-
-    >>> _public("ann/s1"), _public("ann~2/s1")
-    ('ann/s1', 'ann/s1')
-    """
-    client, _, id = key.partition("/")
-    return key_of(name_of(client), id)
-
-
-def _bare(delivery: Deliver | Gap) -> Deliver | Gap:
-    """Without the event, which is in the log of the home that handed it over."""
-    return replace(delivery, event=b"") if isinstance(delivery, Deliver) else delivery
-
-
-def _call_text(answered: Answered) -> str | None:
-    """The call as SQL; None if one of its arguments has no words there: a list, an object, bytes. A null is what an
-    attribute is that no event has."""
-    args = tuple(NULL if value is None else Literal(value) for value in answered.call.args)
-    try:
-        return format_expression(Call(answered.call.name, args))
-    except TranslationError:
-        return None
-
-
-def _key(publication: Publication) -> Row:
-    return {"publisher": publication.publisher, "sequence": publication.sequence, "quality": DURABLE}

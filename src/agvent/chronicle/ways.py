@@ -12,8 +12,8 @@ from typing import Final
 import msgspec
 
 from agvent.broker.records import Accepted, Arrived, Kept, Record, Visited
-from agvent.chronicle.chronicle import DURABLE, logged_name, moment
 from agvent.chronicle.rows import Row
+from agvent.chronicle.words import DURABLE, logged_name, moment
 from agvent.wire.messages import Publication, Trace
 
 EVENTS_KEPT_MAX: Final = 16_384

@@ -18,7 +18,8 @@ from agvent import limits
 from agvent.broker.records import Record, Timed, decode_record
 from agvent.chronicle import bookmark
 from agvent.chronicle.bookmark import Bookmark, JournalKey, Place, Plan
-from agvent.chronicle.chronicle import Carried, Chronicle
+from agvent.chronicle.carried import Carried
+from agvent.chronicle.chronicle import Chronicle
 from agvent.chronicle.frontier import Frontier
 from agvent.chronicle.incarnations import Incarnations, incarnations_in
 from agvent.chronicle.rows import Rows, empty_rows

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from agvent.broker.records import Accepted
-from agvent.chronicle.chronicle import DURABLE, Chronicle, logged_name, moment
+from agvent.chronicle.chronicle import Chronicle
 from agvent.chronicle.rows import Row, empty_rows
+from agvent.chronicle.words import DURABLE, logged_name, moment
 from agvent.sim.world import World
 from agvent.store.log import create_log
 from agvent.store.log_writer import LogWriter
