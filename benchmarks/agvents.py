@@ -1,4 +1,5 @@
-"""Behaviour calls per second of one sandbox worker: through the host alone, and through a broker with a host process.
+"""Behaviour calls per second of one sandbox worker: through the host alone, through a broker with a host process, and
+as a task on Spark runs them over an event log, without the JVM around it.
 
 python benchmarks/agvents.py [--json] [--page]
 
@@ -16,16 +17,19 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
+import pyarrow.parquet as pq
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from msgspec.structs import replace
 
-from agvent import Agvent, Opaque
-from agvent.agents.code import Programs, sign
+from agvent import Agvent, Opaque, Subscriptions
+from agvent.agents.code import Programs, encode_code, sign
 from agvent.agents.hiding import Hider, HostKeys
 from agvent.agents.portable import program_of
 from agvent.agents.publishing import published
@@ -33,10 +37,17 @@ from agvent.agents.sandbox import Sandbox, Task
 from agvent.agents.types import type_of
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
-from agvent.event import Event
+from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.sandbox.host import SandboxHost
 from agvent.sandbox.process import HostProcess
+from agvent.spark.asked_answers import AskedAnswers
+from agvent.spark.log_match import parts_of
+from agvent.spark.roster import Roster
+from agvent.store.event_columns import LoggedEvent
+from agvent.store.log import LogReader, create_log
+from agvent.store.log_writer import LogWriter
+from agvent.types import Advertisement
 from agvent.wire.codec import encode_event
 from agvent.wire.messages import Advertise, Attach, Call, Deliver, Publication, Publish, Received, Subscribe
 from page import made_by, replace_block, short, table
@@ -179,6 +190,7 @@ def measure(count: int) -> list[dict[str, Any]]:
             what = f"host alone, {len(asked)} calls an agvent"
             rows.append(measured(what, events, len(asked), partial(through_host, host, asked)))
     filters = [f"pages > 200 AND wholesale_price(1000, '{city}') < 20000" for city in CITIES]
+    rows.append(through_spark(made[BATCH:], filters, key, house))
     for amount in (2, 9):
         with host_process(key, house) as process:
             network = Network(filters[:amount], process)
@@ -186,6 +198,60 @@ def measure(count: int) -> list[dict[str, Any]]:
             what = f"broker and host process, {amount} calls an agvent"
             rows.append(measured(what, events, amount, network.publish))
     return rows
+
+
+def through_spark(
+    events: list[Event], filters: list[str], key: X25519PrivateKey, house: Ed25519PrivateKey
+) -> dict[str, Any]:
+    """New subscriptions over a log of agvents, as one task matches them."""
+    index = Subscriptions(Subscription(id=f"s{at}", filter=text, type="Book") for at, text in enumerate(filters))
+    with tempfile.TemporaryDirectory() as folder:
+        file, log = Path(folder) / "hosts.key", Path(folder) / "log"
+        file.write_bytes(key.private_bytes_raw())
+        write_log(log, events, encode_code(sign(program_of(Book), "house", house)))
+        reader, roster = LogReader(log), Roster.of(index)
+        answers = AskedAnswers(reader, file)
+        [part] = parts_of(reader)
+        table = pq.read_table(part.slice.path, partitioning=None)
+        answers.matched(roster, table.slice(0, BATCH), part.type, part.name)
+
+        def work(some: list[bytes]) -> int:
+            first = done[0]
+            done[0] += len(some)
+            answers.matched(roster, table.slice(first, len(some)), part.type, part.name)
+            return len(some) * len(filters)
+
+        done = [0]
+        what = f"task on Spark, {len(filters)} calls an agvent"
+        return measured(what, [b""] * table.num_rows, len(filters), work)
+
+
+def write_log(path: Path, events: list[Event], code: bytes) -> None:
+    """The events as a broker's log has them."""
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    advertisement = Advertisement(type=type_of(Book), publisher="house", broker="B1", advertised_at=at)
+    program = {"program": program_of(Book).hash, "publisher": "house", "broker": "B1", "code": code, "brought_at": at}
+    key = {"publisher": "house", "quality": "durable", "entry_broker": "B1"}
+    cargoes = [
+        {
+            **key,
+            "sequence": n,
+            "accepted_at": at,
+            "program": cargo.program,
+            "hidden": cargo.hidden,
+            "opaque": ["margin"],
+        }
+        for n, cargo in enumerate((one.cargo for one in events), 1)
+        if cargo is not None
+    ]
+    create_log(path)
+    with LogWriter(path) as log:
+        log.append_catalogue(advertisements=[advertisement], programs=[program])
+        log.append_tables("behaviours", {"cargoes": cargoes})
+        log.append_events(
+            LoggedEvent(event=replace(one, id=EventId("house", n)), accepted_at=at, entry_broker="B1", epoch=0)
+            for n, one in enumerate(events, 1)
+        )
 
 
 def attributes_only(count: int) -> dict[str, Any]:

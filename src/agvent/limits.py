@@ -309,6 +309,9 @@ HIDES_PER_KEY_MAX: Final = 65_536
 HIDING_KEYS_KEPT_MAX: Final = 4_096
 """Ciphers that a host keeps, one for each publisher's key pair in use."""
 
+HOST_CLOSE_SECONDS_MAX: Final = 5.0
+"""How long a sandbox host may take to end its workers before it is killed: ten times what it takes."""
+
 HOST_REQUESTS_MAX: Final = 32
 """Requests that a sandbox host works on at once: most wait for their principal's turn."""
 

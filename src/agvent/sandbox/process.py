@@ -16,6 +16,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any, Self
 
+from agvent import limits
 from agvent.agents.code import SignedProgram
 from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Task
 from agvent.agents.stops import Decision, Stop
@@ -67,7 +68,7 @@ class _Running:
                     raise _Died
                 self._waiting[request.number] = reply
                 write(self._requests, request)
-        except OSError:
+        except (OSError, ValueError):  # it is ending, or its pipe was closed here
             raise _Died from None
         return reply.result()
 
@@ -84,13 +85,17 @@ class _Running:
             self._waiting.clear()
 
     def close(self) -> None:
-        """Ends the process by ending its input, and waits for it."""
+        """Ends the process by ending its input, and waits for it; one that takes long is killed."""
         with self._lock:
             try:
                 self._requests.close()
             except OSError:
                 self.process.kill()  # it died with a request half read
-        self.process.wait()
+        try:
+            self.process.wait(limits.HOST_CLOSE_SECONDS_MAX)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
         self._reader.join()
         self._replies.close()
 
@@ -113,6 +118,7 @@ class HostProcess:
         self._numbers = count(1)
         self._lock = threading.Lock()
         self._admitted: dict[str, SignedProgram] = {}
+        self._is_closed = False  # nobody starts it again
         self.starts = 0
         """How often the host was started: one more than it died."""
         self.key = b""
@@ -123,6 +129,8 @@ class HostProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._is_closed = True
         self._running.close()
 
     @property
@@ -181,6 +189,8 @@ class HostProcess:
     def _living(self) -> _Running:
         """The process, started again if it has ended."""
         with self._lock:
+            if self._is_closed:
+                raise SandboxFault("the sandbox host was closed")
             if self._running.ended:
                 self._running.close()
                 self._running = self._start()
