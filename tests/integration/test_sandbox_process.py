@@ -138,3 +138,13 @@ def test_what_cannot_be_answered_is_a_fault(tmp_path: Path) -> None:
         os.kill(host.pid, signal.SIGKILL)
         assert faults(host.run([Task("house", booked(), CALLS)])) == ["the sandbox host died"] * 3
         assert host.arrive(Arrival("house", booked(), "ann", {})).fault == "the sandbox host died"
+
+
+def test_a_host_that_was_closed_stays_closed(tmp_path: Path) -> None:
+    """Whoever asks it later starts no other: the process that it was for is ending."""
+    with HostProcess(tmp_path / "hosts.key", make_key=True, workers=1) as host:
+        pass
+    assert faults(host.run([Task("house", booked(), CALLS)])) == ["the sandbox host died"] * 3
+    with pytest.raises(SandboxFault, match="the sandbox host was closed"):
+        host.quarantined()
+    assert host.starts == 1

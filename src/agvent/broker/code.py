@@ -17,11 +17,11 @@ class Code:
     """Signed programs, by publisher and hash, the oldest first. `count` is how many came: it only grows."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], bytes] = {}
+        self._kept: dict[tuple[str, str], Brought] = {}
         self._bytes = 0  # of all that is kept
         self.count = 0
 
-    def __iter__(self) -> Iterator[bytes]:
+    def __iter__(self) -> Iterator[Brought]:
         return iter(self._kept.values())
 
     def __bool__(self) -> bool:
@@ -36,18 +36,18 @@ class Code:
     def bring(self, record: Brought) -> None:
         """Keeps one; beyond CODE_BYTES_MAX the oldest go."""
         key = record.publisher, record.program
-        self._bytes += len(record.code) - len(self._kept.pop(key, b""))
-        self._kept[key] = record.code
+        if key in self._kept:
+            self._bytes -= len(self._kept.pop(key).code)
+        self._kept[key] = record
+        self._bytes += len(record.code)
         self.count += 1
         while self._bytes > limits.CODE_BYTES_MAX and len(self._kept) > 1:
-            self._bytes -= len(self._kept.pop(next(iter(self._kept))))
+            self._bytes -= len(self._kept.pop(next(iter(self._kept))).code)
 
     def snapshot(self, advertisements: Advertisements) -> Iterator[Brought]:
         """What no advertisement has any more: the others bring their own."""
         advertised = advertisements.code()
-        for (publisher, program), code in self._kept.items():
-            if code not in advertised:
-                yield Brought(publisher, program, code)
+        yield from (brought for brought in self if brought.code not in advertised)
 
     def check(self) -> None:
-        assert self._bytes == sum(map(len, self._kept.values()))
+        assert self._bytes == sum(len(brought.code) for brought in self)

@@ -19,6 +19,7 @@ from agvent.agents.code import decode_code
 from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Task
 from agvent.agents.stops import Decision, Stop
 from agvent.broker.interface import Execute, Executed, Ran, Run
+from agvent.broker.records import Brought
 from agvent.errors import AdmissionError, CallerError, SandboxFault
 from agvent.sandbox.process import HostProcess
 from agvent.wire.messages import Answered
@@ -46,7 +47,7 @@ class Behaviours:
         self._host: HostProcess | None = None
         self._starting = threading.Lock()  # held while the host starts, and while it is given code
         self._seen = 0  # of the code that this broker was brought, how much is on its way to the host
-        self._unadmitted: deque[bytes] = deque()
+        self._unadmitted: deque[Brought] = deque()
         self._refusals: deque[dict[str, str]] = deque()  # of code, until they are logged
         self._waiting: dict[str, list[Asked]] = {}  # a publisher is in here while something of it runs
         self._threads = ThreadPoolExecutor(limits.HOST_REQUESTS_MAX, "sandbox host")
@@ -181,13 +182,16 @@ class Behaviours:
         workers = config.sandbox.workers if config.sandbox is not None else limits.SANDBOX_WORKERS
         return HostProcess(config.host_key, make_key=config.sandbox is None, workers=workers).__enter__()
 
-    def _admit(self, host: HostProcess, code: bytes) -> None:
-        signed = decode_code(code)
-        host.grant(signed.principal, signed.key)  # its entry let it in by the grants of its certificate or token
+    def _admit(self, host: HostProcess, brought: Brought) -> None:
+        """Its entry let the code in by the grants of a certificate or token; the rest is checked here again."""
         try:
+            signed = decode_code(brought.code)
+            if signed.principal != brought.publisher:
+                raise AdmissionError(f"it is signed for {signed.principal!r}"[:200])
+            host.grant(signed.principal, signed.key)
             host.admit(signed)
         except AdmissionError as error:
-            said = {"publisher": signed.principal, "type": signed.program.type, "reason": error.message}
+            said = {"publisher": brought.publisher, "program": brought.program, "reason": error.message}
             self._refusals.append(said)
 
     @property

@@ -10,22 +10,30 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agvent import Agvent, connect
 from agvent.agents.agvent import Opaque
+from agvent.agents.code import encode_code, sign
+from agvent.agents.portable import program_of
 from agvent.agents.table import table_of
 from agvent.agents.types import type_of
+from agvent.broker.records import Owned
 from agvent.cli.trace import line_of
 from agvent.errors import AdmissionError, BehaviourError, CallerError, NetworkFault
-from agvent.net.address import address_of
-from agvent.net.config import Tls
+from agvent.net.address import Address, address_of
+from agvent.net.config import Config, Tls
 from agvent.net.deliveries import Delivery, Subscribed
 from agvent.net.dialled import ask
 from agvent.net.keys import make_authority, make_certificate
 from agvent.net.local import local_broker
+from agvent.net.server import BrokerServer
 from agvent.net.tls import Credentials
 from agvent.net.visits import ANSWERS
+from agvent.types import AgventType
+from agvent.wire.messages import Entry
 from tests.integration.net.story import LINE, Story, running
 from tests.publishing_house import Book, book
 
@@ -214,3 +222,29 @@ def test_names_of_the_brokers_own_clients_are_taken() -> None:
     """Nobody can answer in a broker's name."""
     with local_broker("B1") as url, pytest.raises(NetworkFault, match=r"names that begin with \$ are the brokers' own"):
         connect(url, name="$B1").__enter__()
+
+
+async def with_bad_code(folder: Path, said: list[dict[str, Any]]) -> None:
+    config = Config(name="B1", listen=Address("127.0.0.1", 0), data=folder, neighbours={})
+    server = BrokerServer(config, write=lambda line: said.append(msgspec.json.decode(line)))
+    await server.start()
+    stolen = encode_code(sign(program_of(Book), "house", Ed25519PrivateKey.generate()))
+    for version, code in enumerate((b"\xc1", stolen), 1):
+        entry = Entry(version, "eve", AgventType(name="Bad", program=f"p{version}"), True, code)
+        server.broker.tables.apply(Owned("B2", 1, version, (entry,), False))  # as a neighbour's word would
+    async with connect(f"127.0.0.1:{server.port}", name="house") as house:
+        wanted = await house.subscribe("references_contain('Alonso, E.')", type="Book")
+        await house.advertise(Book)
+        await house.publish(book(title="still here"))
+        assert await titles(wanted, 1) == ["still here"]
+    await server.stop()
+
+
+def test_code_that_a_neighbour_should_not_have_let_in_is_refused_here_too(tmp_path: Path) -> None:
+    """Bytes that are none, and code that is signed for another; the broker says so and goes on."""
+    said: list[dict[str, Any]] = []
+    asyncio.run(with_bad_code(tmp_path, said))
+    refused = [(one["program"], one["reason"]) for one in said if one["what"] == "code refused"]
+    assert [program for program, _ in refused] == ["p1", "p2"]
+    assert refused[0][1].startswith("not code: ")
+    assert refused[1][1] == "it is signed for 'house'"
