@@ -40,6 +40,7 @@ from agvent.broker.records import (
 )
 from agvent.chronicle.agvent_rows import answer_row, cargo_row, document_row, program_row, route_row
 from agvent.chronicle.carried import Carried, Delivered, Waiting, each_delivery, without_event
+from agvent.chronicle.loggable import end_of, objection
 from agvent.chronicle.rows import Rows, empty_rows
 from agvent.chronicle.words import DURABLE, event_key, logged_name, moment, public
 from agvent.event import EventId
@@ -171,6 +172,10 @@ class Chronicle:
 
     def _entered(self, record: Accepted, publication: Publication) -> None:
         event = decode_event(publication.event)
+        refusal = objection(event)
+        if refusal:
+            self.rows.left_out.append(f"{publication.publisher}:{publication.sequence}: {refusal}")
+            return
         type_ = self.carried.types.get((publication.publisher, event.type)) if event.type is not None else None
         self.rows.events.append(
             LoggedEvent(
@@ -181,7 +186,7 @@ class Chronicle:
                 schema=type_.schema if type_ is not None else None,
                 to=publication.to,
                 destinations=publication.destinations,
-                expires_at=moment(publication.expires) if publication.expires else None,
+                expires_at=end_of(publication.expires),
             )
         )
         answers = (answer_row(self.name, publication, one, record.at) for one in record.entered.answers)

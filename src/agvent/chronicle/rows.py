@@ -30,6 +30,7 @@ class Rows(msgspec.Struct):
     gaps: list[Row] = []
     traces: list[Row] = []
     documents: list[Row] = []
+    left_out: list[str] = []  # events that the log cannot hold, and why
 
     def extend(self, other: Rows) -> None:
         for name in self.__struct_fields__:
@@ -63,4 +64,4 @@ class Rows(msgspec.Struct):
 
 
 def empty_rows() -> Rows:
-    return Rows([], [], [], [], [], [], [], [], [], [], [], [], [])
+    return Rows([], [], [], [], [], [], [], [], [], [], [], [], [], [])

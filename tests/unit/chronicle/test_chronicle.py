@@ -51,6 +51,15 @@ def arrived(sequence: int, *, lost: str = "", after: int = 0, **options: Any) ->
     return Arrived(entered(), publication(sequence, **options), after, lost, deliveries)
 
 
+def test_what_the_log_cannot_hold_is_left_out_and_counted() -> None:
+    """A type that is no folder costs the log one event, not everything after it; a time beyond all times is never."""
+    odd = [Event(type=""), Event(type="x" * 300), Event(attributes={"n": 2})]
+    given = [Publication("eve", at, encode_event(event), expires=2**62) for at, event in enumerate(odd, 1)]
+    rows = rows_of(*(Accepted(entered(), one, (), AT) for one in given))
+    assert [(one.event.attributes, one.expires_at) for one in rows.events] == [({"n": 2}, None)]
+    assert [line.split(": ")[0] for line in rows.left_out] == ["eve:1", "eve:2"]
+
+
 def test_a_document_is_found_in_the_log() -> None:
     """An event that gives a document to a librarian is also a row of `documents`, with its owner and realm."""
     menu = Event(type="agvent.Document", attributes={"document": "menu", "realm": "eu"}, xml="<menu/>")
