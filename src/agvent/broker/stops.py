@@ -150,8 +150,9 @@ class Stops:
         if now >= travel.journey.deadline:
             self._end(instance, travel, self._too_late(travel), now)
             return
-        stop = self.stop(travel.publication, travel.journey, self._versions(travel), now)
-        self.execute(stop, lambda decision, at: self._decided(instance, travel, decision, at))
+        versions = self._versions(travel)
+        stop = self.stop(travel.publication, travel.journey, versions, now)
+        self.execute(stop, lambda decision, at: self._decided(instance, travel, versions, decision, at))
 
     def _too_late(self, travel: Travel) -> Outcome:
         targets = tuple(target.home for target in travel.journey.targets if target.home != self.tables.name)
@@ -166,11 +167,16 @@ class Stops:
         event = decode_event(travel.publication.event)
         return self.arriving.matching(travel.entered, travel.publication, target.position, event)
 
-    def _decided(self, instance: Instance, travel: Travel, decision: Decision, now: int) -> None:
+    def _decided(
+        self, instance: Instance, travel: Travel, versions: list[Version], decision: Decision, now: int
+    ) -> None:
         if self._is_void(travel):
             del self.waiting[instance]
-        else:
-            self._end(instance, travel, self.outcome(decision, travel.journey, self._versions(travel)), now)
+            return
+        homes = self.tables.homes
+        still = [one for one in versions if homes.current.get(one.subscription.id) is one or one in homes.replaced]
+        owed = still if self._target(travel) is not None else []
+        self._end(instance, travel, self.outcome(decision, travel.journey, owed), now)
 
     def _end(self, instance: Instance, travel: Travel, outcome: Outcome, now: int) -> None:
         """Writes down what an agvent did and where it goes on, and lets it."""
@@ -178,7 +184,8 @@ class Stops:
         entered, publication, target = travel.entered, travel.publication, self._target(travel)
         outcome = msgspec.structs.replace(outcome, deliveries=self.deliverable(publication, outcome.deliveries))
         after = target.predecessor if target is not None else 0
-        visited = Visited(entered, publication, travel.journey, target is not None, after, outcome, now)
+        journey = msgspec.structs.replace(travel.journey, snapshot=b"")  # what it was paused at is done with
+        visited = Visited(entered, publication, journey, target is not None, after, outcome, now)
         self.out.record(visited)
         self.legs.land(instance, travel.journey.origin)
         report = report_of(visited, self.tables.name)
