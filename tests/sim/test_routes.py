@@ -170,6 +170,21 @@ def test_every_broker_takes_from_the_budget(budget: Budget, stopped: Stopped) ->
     assert is_settled(world)
 
 
+def test_a_leg_that_finds_no_way_ends_with_its_time() -> None:
+    """The only way is cut for longer than the agvent has: the home is declined, and has the next one when it is
+    mended."""
+    world = world_of(LINE, ("s4", "B4", {}))
+    world.cut("B2", "B3")
+    publish(world, "Sweep", budget=Budget(time_us=20_000_000))
+    publish(world, "Sweep")
+    world.wait(30)
+    assert told(world) == [Stopped(1, "B1", "its budget of time is spent", ("B4",))]
+    world.mend("B2", "B3")
+    world.wait(30)
+    assert received(world, "s4") == [[2]]
+    assert is_settled(world)
+
+
 # Faults
 
 

@@ -167,7 +167,7 @@ class Broker:
         elif isinstance(body, Landed):
             self.legs.landed(body)
         elif isinstance(body, Halted):
-            self.legs.halted(body)
+            self.legs.halted(body, now)
         elif isinstance(body, Report):
             self.legs.reported(body, now)
         elif isinstance(body, Inquiry):

@@ -61,18 +61,18 @@ class Legs:
                 self.router.seek(errand.to, now)
                 return False
             errand.neighbour = neighbour
-            self._pass_on(Travel(entered, publication, journey, (), errand.attempt), neighbour)
+            self._pass_on(Travel(entered, publication, journey, (), errand.attempt), neighbour, now)
         errand.due = now + errand.wait_us
         return True
 
-    def _pass_on(self, travel: Travel, neighbour: str) -> None:
+    def _pass_on(self, travel: Travel, neighbour: str, now: int) -> None:
         """Over one link, which takes from the budget."""
         journey, budget = travel.journey, travel.journey.budget
         left = Budget(budget.hops - 1, budget.clones, budget.bytes - len(travel.publication.event), budget.time_us)
         spent = "hops" if left.hops < 0 else "bytes" if left.bytes < 0 else ""
         if spent:
             instance = instance_of(travel.entered, travel.publication, journey.path)
-            self._tell(journey.origin, Halted(*instance, self.tables.name, SPENT[spent]))
+            self._halt(journey.origin, Halted(*instance, self.tables.name, SPENT[spent]), now)
             return
         onward = msgspec.structs.replace(
             travel,
@@ -81,11 +81,11 @@ class Legs:
         )
         self.router.tell(neighbour, onward)
 
-    def _tell(self, broker: str, body: Landed | Halted) -> None:
-        if broker != self.tables.name:
-            self.router.send((broker,), body)
-        elif isinstance(body, Halted):
-            self.halted(body)
+    def _halt(self, origin: str, halted: Halted, now: int) -> None:
+        if origin != self.tables.name:
+            self.router.send((origin,), halted)
+        else:
+            self.halted(halted, now)
 
     def pass_on(self, travel: Travel, now: int) -> None:
         """A leg that lands elsewhere."""
@@ -96,10 +96,13 @@ class Legs:
         if neighbour is None:
             self.router.seek(to, now)
         else:
-            self._pass_on(travel, neighbour)
+            self._pass_on(travel, neighbour, now)
 
     def tick(self, now: int) -> None:
-        """Sends again what was not answered in time."""
+        """Sends again what was not answered in time; ends the legs whose own time is over."""
+        for errand in list(self.tables.journeys.errands.values()):
+            if errand.leg is not None and errand.leg[2].deadline <= now:
+                self.halted(Halted(*errand.instance, self.tables.name, SPENT["time"]), now)
         overdue = [errand for errand in self.tables.journeys.errands.values() if 0 < errand.due <= now]
         for errand in overdue:
             errand.attempt += 1
@@ -116,14 +119,15 @@ class Legs:
 
     def land(self, instance: Instance, origin: str) -> None:
         """Tells the origin of a leg that it landed, when that is on disk."""
-        self.out.when_synced(lambda: self._tell(origin, Landed(*instance)))
+        if origin != self.tables.name:
+            self.out.when_synced(lambda: self.router.send((origin,), Landed(*instance)))
 
     def landed(self, landed: Landed) -> None:
         instance = (landed.entry, landed.incarnation, landed.publisher, landed.sequence, landed.path)
         if instance in self.tables.journeys.errands:
             self.out.record(LegEnded(*instance))
 
-    def halted(self, halted: Halted) -> None:
+    def halted(self, halted: Halted, now: int) -> None:
         """A leg that began here ran out of its budget: the homes that it was for are declined."""
         instance = (halted.entry, halted.incarnation, halted.publisher, halted.sequence, halted.path)
         errand = self.tables.journeys.errands.get(instance)
@@ -133,7 +137,7 @@ class Legs:
         declined = tuple(target.home for target in journey.targets)
         report = Report(*instance, halted.broker, declined, (), (halted.reason,))
         if self.tables.journeys.is_entry(report):
-            self.reported(report, journey.deadline)
+            self.reported(report, now)
         else:
             self.out.record(LegEnded(*instance, report))
 

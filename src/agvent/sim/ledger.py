@@ -14,8 +14,8 @@ from __future__ import annotations
 import msgspec
 
 from agvent.agents.answers import Answers
-from agvent.broker.journeys import Instance, instance_of
-from agvent.broker.records import Accepted, Closed, Heard, Marked, Opened, Visited
+from agvent.broker.journeys import Instance, instance_of, instance_of_report
+from agvent.broker.records import Accepted, Closed, Heard, Marked, Opened, Reported, Visited
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
@@ -83,6 +83,7 @@ class Ledger:
         self.positions: dict[tuple[str, int], dict[int, dict[str, Heads]]] = {}  # entry -> epoch -> homes
         self.stops: list[tuple[str, Accepted | Visited]] = []  # of agvents that find their own way, with the broker
         self.chosen: dict[tuple[Instance, str], set[str]] = {}  # agvent, home -> the keys that its route chose
+        self.waived: set[tuple[Instance, str]] = set()  # agvent, home that its budget did not reach, so far as is known
         self._read(history)
         self.is_reclaimed = bool(history.lost_disks or history.faults.get("leave"))
         self.received = [
@@ -137,6 +138,9 @@ class Ledger:
                     single = msgspec.structs.replace(record, publication=publication)
                     event = decode_event(publication.event)
                     self.events.append(AcceptedEvent(single, event, on_disk.at, dict(here)))
+            if isinstance(record, Reported):
+                agvent = (*instance_of_report(record.report)[:4], ())
+                self.waived |= {(agvent, home) for home in record.report.declined}
             if isinstance(record, Visited) or (isinstance(record, Accepted) and record.outcome is not None):
                 self._stopped(on_disk.broker, record)
 
@@ -174,6 +178,8 @@ class Ledger:
                     self.allowed.add(due)
                 entry = (accepted.record.entered.entry, accepted.record.entered.incarnation)
                 spared = known.ended or publication.expires or {entry, (home, heads.incarnation)} & lost
+                agvent = instance_of(accepted.record.entered, publication, ())
+                spared = spared or (agvent, home) in self.waived
                 if is_chosen and not spared and not self._has_gap(due):
                     found.add(due)
         return found
