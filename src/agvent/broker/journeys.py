@@ -7,12 +7,16 @@ An errand is a leg or a report: something that is sent to one broker, again and 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import msgspec
 
 from agvent import limits
 from agvent.broker.records import Accepted, Executed, LegEnded, Outcome, Reported, Reporting, Travelling, Visited
 from agvent.wire.messages import Entered, Journey, Publication, Report
+
+EXECUTED_TOGETHER: Final = 1_024
+"""Instances in one record of a snapshot, some 100 KB."""
 
 Instance = tuple[str, int, str, int, tuple[int, ...]]
 """Entry, its incarnation, publisher, sequence, path: what makes an instance of an agvent one."""
@@ -118,8 +122,9 @@ class Journeys:
                 yield Travelling(*errand.leg)
             elif errand.report is not None:
                 yield Reporting(errand.report)
-        if self.executed:
-            yield Executed(tuple(self.executed))
+        executed = list(self.executed)
+        for first in range(0, len(executed), EXECUTED_TOGETHER):
+            yield Executed(tuple(executed[first : first + EXECUTED_TOGETHER]))
 
     def check(self) -> None:
         for instance, errand in self.errands.items():
