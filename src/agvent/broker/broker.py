@@ -198,7 +198,8 @@ class Broker:
         self.legs.flush(now)
         self.dispatch.flush(now)
         self.clients.flush(now)
-        self._tell_stopped()
+        if self.legs.stopped:
+            self._tell_stopped()
         if not self._wake and self._is_waiting():
             self._wake = now + limits.TICK_US
             self.out.effect(Wake(self._wake))

@@ -16,7 +16,9 @@ SUMMARY = "show an event's way through the network, hop by hop"
 DESCRIPTION = """\
 Show what each broker remembers of an event: where it entered, which neighbours
 it came from and went to, at which homes it arrived and for whom. A broker
-remembers its last 100,000 hops since it started.
+remembers its last 100,000 hops since it started. Of an agvent that finds its
+own way it shows the life: created, admitted, executed, cloned, migrated,
+delivered, disposed; each instance by its path.
 
 EVENT is publisher:sequence, as `agvent publish` and `agvent tail` show it.
 """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 
-from agvent.broker.records import Accepted
+from agvent.broker.records import Accepted, Visited
 from agvent.chronicle.chronicle import Chronicle
 from agvent.chronicle.rows import Row, empty_rows
+from agvent.chronicle.ways import Ways
 from agvent.chronicle.words import DURABLE, logged_name, moment
 from agvent.sim.world import World
 from agvent.store.log import create_log
@@ -25,7 +26,7 @@ def write_log(world: World, path: str | os.PathLike[str]) -> None:
     for chronicle in chronicles.values():
         rows.extend(chronicle.drain())
     rows.gaps += _lost_with_disks(world, [chronicle.name for chronicle in chronicles.values()])
-    rows.traces += _traces(world)
+    rows.traces += _traces(world) + _legs(world)
     create_log(path)
     with LogWriter(path) as log:
         rows.write(log)
@@ -54,6 +55,15 @@ def _lost_with_disks(world: World, homes: list[str]) -> list[Row]:
         for publisher, sequences in entered.get(lost, {}).items()
         for home in homes
     ]
+
+
+def _legs(world: World) -> list[Row]:
+    """A row for each home and leg of an agvent that found its own way."""
+    ways = Ways({}, [])
+    for one in world.history.on_disk:
+        if isinstance(one.record, (Accepted, Visited)):
+            ways.take(one.broker, logged_name(one.broker, one.incarnation), one.record, one.at)
+    return ways.drain()
 
 
 def _traces(world: World) -> list[Row]:
