@@ -70,8 +70,8 @@ class Sandbox(Protocol):
     def arrive(self, arrival: Arrival) -> Arrived:
         """Lets an agvent arrive."""
 
-    def route(self, stop: Stop) -> Decision:
-        """Executes an agvent's route at a stop."""
+    def route(self, stops: Sequence[Stop]) -> list[Decision]:
+        """What each agvent's route decides at its stop."""
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         """Who is in quarantine now."""

@@ -55,7 +55,10 @@ class TrustedSandbox:
         fault = said((*told, *answered))
         return Arrived(fault=fault) if fault else Arrived(tuple(told), tuple(answered))
 
-    def route(self, stop: Stop) -> Decision:
+    def route(self, stops: Sequence[Stop]) -> list[Decision]:
+        return [self._route(stop) for stop in stops]
+
+    def _route(self, stop: Stop) -> Decision:
         try:
             program, state = opened(stop.principal, stop.event, self.programs, self.keys)
             replay = Replay(ManagerAgent(stop.surroundings), stop.snapshot)

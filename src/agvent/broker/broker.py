@@ -145,7 +145,7 @@ class Broker:
         elif isinstance(message, Travel):
             self.router.routes.learn(message.trace)
             if message.journey.to == self.name:
-                self.stops.land(message)
+                self.stops.land(message, now)
             else:
                 self.legs.pass_on(message, now)
 

@@ -1,7 +1,7 @@
 """Stops of agvents that find their own way: executed by the driver, decided by their routes, carried out here.
 
-An agvent waits in memory for its turn in this home's chain and for its decision. Nothing is said of it before one
-record has all that it did: until then its origin has it, and after a crash it comes again.
+An agvent is executed when it lands, and waits in memory for its turn in this home's chain. Nothing is said of it before
+one record has all that it did: until then its origin has it, and after a crash it comes again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import msgspec
 from agvent import limits
 from agvent.agents.manager_agent import SPENT
 from agvent.agents.stops import Decision, Local, Neighbour, Stop, Surroundings, Way
-from agvent.broker.arrivals import chain_of
+from agvent.broker.arrivals import Chain, chain_of
 from agvent.broker.arriving import Arriving
 from agvent.broker.homes import Version
 from agvent.broker.interface import Execute, Executed
@@ -32,14 +32,24 @@ from agvent.wire.names import name_of
 Then = Callable[[Decision, int], None]
 
 
+class Ready(msgspec.Struct, frozen=True):
+    """An agvent that waits for its turn, who matched here when it was asked, and what it decided; nothing if its time
+    was over."""
+
+    instance: Instance
+    travel: Travel
+    versions: list[Version]
+    decision: Decision | None
+
+
 class Stops:
-    """`waiting` are the agvents that landed and have no record yet; those in `_early` wait for their turn, the others
+    """`waiting` are the agvents that landed and have no record yet; those in `_ready` wait for their turn, the others
     for their decision."""
 
     def __init__(self, tables: Tables, arriving: Arriving, router: Router, legs: Legs, out: Outbox) -> None:
         self.tables, self.arriving, self.router, self.legs, self.out = tables, arriving, router, legs, out
         self.waiting: dict[Instance, Travel] = {}
-        self._early: dict[Instance, None] = {}
+        self._ready: dict[Chain, dict[int, Ready]] = {}  # by sequence; each owes this home something
         self._running: dict[int, Then] = {}
         self._runs = 0
 
@@ -111,28 +121,42 @@ class Stops:
 
     # Landing
 
-    def land(self, travel: Travel) -> None:
+    def land(self, travel: Travel, now: int) -> None:
         """An agvent came to stop here. One that was executed is only answered."""
         instance = instance_of(travel.entered, travel.publication, travel.journey.path)
         if instance in self.tables.journeys.executed or self._is_void(travel):
             self.legs.land(instance, travel.journey.origin)
         elif instance not in self.waiting and len(self.waiting) < limits.STOPS_WAITING_MAX:
             self.waiting[instance] = travel
-            self._early[instance] = None
+            self._begin(instance, travel, now)
 
     def _is_void(self, travel: Travel) -> bool:
         """Did its entry lose its disk? Then it is owed to nobody."""
         return travel.entered.incarnation < self.tables.advertisements.incarnation(travel.entered.entry)
 
+    def _begin(self, instance: Instance, travel: Travel, now: int) -> None:
+        versions = self._versions(travel)
+        if now >= travel.journey.deadline:
+            self._decided(Ready(instance, travel, versions, None), now)
+            return
+        stop = self.stop(travel.publication, travel.journey, versions, now)
+        self.execute(stop, lambda decision, at: self._decided(Ready(instance, travel, versions, decision), at))
+
+    def _decided(self, ready: Ready, now: int) -> None:
+        if self._is_in_turn(ready.travel):
+            self._carry_out(ready, now)
+        else:
+            chain = chain_of(ready.travel.entered, ready.travel.publication)
+            self._ready.setdefault(chain, {})[ready.travel.publication.sequence] = ready
+
     def flush(self, now: int) -> None:
-        """Executes the agvents whose turn has come."""
-        for instance in list(self._early):
-            travel = self.waiting[instance]
-            if self._is_void(travel):
-                del self._early[instance], self.waiting[instance]
-            elif self._is_in_turn(travel):
-                del self._early[instance]
-                self._begin(instance, travel, now)
+        """Carries out what agvents decided whose turn has come."""
+        for chain in list(self._ready):
+            ready = self._ready[chain]
+            while ready and self._is_in_turn(ready[first := min(ready)].travel):
+                self._carry_out(ready.pop(first), now)
+            if not ready:
+                del self._ready[chain]
 
     def _target(self, travel: Travel) -> Target | None:
         """What the agvent owes this home; None if nothing, or not any more."""
@@ -144,19 +168,9 @@ class Stops:
 
     def _is_in_turn(self, travel: Travel) -> bool:
         target = self._target(travel)
-        return target is None or self.tables.arrivals.is_next(travel.entered, travel.publication, target)
-
-    def _begin(self, instance: Instance, travel: Travel, now: int) -> None:
-        if now >= travel.journey.deadline:
-            self._end(instance, travel, self._too_late(travel), now)
-            return
-        versions = self._versions(travel)
-        stop = self.stop(travel.publication, travel.journey, versions, now)
-        self.execute(stop, lambda decision, at: self._decided(instance, travel, versions, decision, at))
-
-    def _too_late(self, travel: Travel) -> Outcome:
-        targets = tuple(target.home for target in travel.journey.targets if target.home != self.tables.name)
-        return Outcome((), (), targets, (), (SPENT["time"],), skipped=_keys(self._versions(travel)))
+        if target is None or self._is_void(travel):
+            return True
+        return self.tables.arrivals.is_next(travel.entered, travel.publication, target)
 
     def _versions(self, travel: Travel) -> list[Version]:
         """What matches here. Of one that came by another entry before nothing is delivered, but its route sees the
@@ -167,16 +181,22 @@ class Stops:
         event = decode_event(travel.publication.event)
         return self.arriving.matching(travel.entered, travel.publication, target.position, event)
 
-    def _decided(
-        self, instance: Instance, travel: Travel, versions: list[Version], decision: Decision, now: int
-    ) -> None:
+    def _carry_out(self, ready: Ready, now: int) -> None:
+        travel, homes = ready.travel, self.tables.homes
         if self._is_void(travel):
-            del self.waiting[instance]
+            del self.waiting[ready.instance]
             return
-        homes = self.tables.homes
-        still = [one for one in versions if homes.current.get(one.subscription.id) is one or one in homes.replaced]
-        owed = still if self._target(travel) is not None else []
-        self._end(instance, travel, self.outcome(decision, travel.journey, owed), now)
+        versions = [v for v in ready.versions if homes.current.get(v.subscription.id) is v or v in homes.replaced]
+        owed = versions if self._target(travel) is not None else []
+        if ready.decision is None:
+            outcome = self._too_late(travel, owed)
+        else:
+            outcome = self.outcome(ready.decision, travel.journey, owed)
+        self._end(ready.instance, travel, outcome, now)
+
+    def _too_late(self, travel: Travel, versions: list[Version]) -> Outcome:
+        targets = tuple(target.home for target in travel.journey.targets if target.home != self.tables.name)
+        return Outcome((), (), targets, (), (SPENT["time"],), skipped=_keys(versions))
 
     def _end(self, instance: Instance, travel: Travel, outcome: Outcome, now: int) -> None:
         """Writes down what an agvent did and where it goes on, and lets it."""

@@ -211,13 +211,14 @@ class Behaviours:
 
 
 def _answers(host: HostProcess, work: list[Task | Arrival | Stop]) -> list[Any]:
-    """In a thread: the answers of all tasks together, and what comes of arrivals and stops one by one."""
+    """In a thread: the answers of all tasks together, the decisions of all stops, and the arrivals one by one."""
     runs = iter(host.run([what for what in work if isinstance(what, Task)]))
-    return [next(runs) if isinstance(what, Task) else _came_of(host, what) for what in work]
-
-
-def _came_of(host: HostProcess, what: Arrival | Stop) -> Arrived | Decision:
-    return host.arrive(what) if isinstance(what, Arrival) else host.route(what)
+    stops = [what for what in work if isinstance(what, Stop)]
+    decisions = iter(host.route(stops) if stops else ())
+    return [
+        next(runs) if isinstance(what, Task) else host.arrive(what) if isinstance(what, Arrival) else next(decisions)
+        for what in work
+    ]
 
 
 def _fault(what: Task | Arrival | Stop, reason: str) -> tuple[Answered, ...] | Arrived | Decision:

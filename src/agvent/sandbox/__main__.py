@@ -53,8 +53,8 @@ def reply_to(host: SandboxHost, request: Request) -> Reply:
             return Ran(number, tuple(host.run(tasks)))
         case Arrive(number, arrival):
             return HasArrived(number, host.arrive(arrival))
-        case Route(number, stop):
-            return HasRouted(number, host.route(stop))
+        case Route(number, stops):
+            return HasRouted(number, tuple(host.route(stops)))
         case Admit(number, signed):
             try:
                 host.admit(signed)

@@ -123,20 +123,18 @@ class SandboxHost:
         self._lanes.submit(arrival.principal, turn).result()
         return came[0]
 
-    def route(self, stop: Stop) -> Decision:
-        try:
-            program, state = opened(stop.principal, stop.event, self.programs, self.keys)
-        except (AdmissionError, SecretError, WireError) as error:
-            return Decision(fault=error.message)
-        if not program.routes:
-            return Decision(fault=NO_ROUTE)
-        decided: list[Decision] = []
+    def route(self, stops: Sequence[Stop]) -> list[Decision]:
+        decided: list[Decision] = [Decision()] * len(stops)
+        turns: list[Future[None]] = []
+        for number, stop in enumerate(stops):
 
-        def turn() -> None:
-            decided.append(self._routed(stop, program, state))
+            def turn(number: int = number, stop: Stop = stop) -> None:
+                decided[number] = self._routed(stop)
 
-        self._lanes.submit(stop.principal, turn).result()
-        return decided[0]
+            turns.append(self._lanes.submit(stop.principal, turn))
+        for done in turns:
+            done.result()
+        return decided
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         return self._quarantine.held(now_us())
@@ -235,8 +233,14 @@ class SandboxHost:
         fault = said((*told, *answered))
         return Arrived(fault=fault) if fault else Arrived(tuple(told), tuple(answered))
 
-    def _routed(self, stop: Stop, program: Program, state: dict[str, Any]) -> Decision:
+    def _routed(self, stop: Stop) -> Decision:
         principal, allowance = stop.principal, self._allowance(stop.principal)
+        try:
+            program, state = opened(principal, stop.event, self.programs, self.keys)
+        except (AdmissionError, SecretError, WireError) as error:
+            return Decision(fault=error.message)
+        if not program.routes:
+            return Decision(fault=NO_ROUTE)
         if self._quarantine.holds(principal, program.hash, now_us()):
             return Decision(fault=QUARANTINED)
         agent, bound = ManagerAgent(stop.surroundings), belongs_to(principal, stop.event)

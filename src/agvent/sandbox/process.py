@@ -163,12 +163,11 @@ class HostProcess:
             return Arrived(fault=DIED)
         return arrived
 
-    def route(self, stop: Stop) -> Decision:
+    def route(self, stops: Sequence[Stop]) -> list[Decision]:
         try:
-            decision: Decision = self._asked(lambda number: Route(number, stop)).decision
+            return list(self._asked(lambda number: Route(number, tuple(stops))).decisions)
         except SandboxFault:
-            return Decision(fault=DIED)
-        return decision
+            return [Decision(fault=DIED)] * len(stops)
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         found: tuple[Quarantined, ...] = self._asked(ListQuarantined).quarantined

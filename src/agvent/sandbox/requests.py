@@ -65,7 +65,7 @@ class Grant(Said, frozen=True, tag=7):
 
 class Route(Said, frozen=True, tag=8):
     number: int
-    stop: Stop
+    stops: tuple[Stop, ...]
 
 
 class Begun(Said, frozen=True, tag=11):
@@ -108,7 +108,7 @@ class Granted(Said, frozen=True, tag=17):
 
 class HasRouted(Said, frozen=True, tag=18):
     number: int
-    decision: Decision
+    decisions: tuple[Decision, ...]
 
 
 Request = Begin | Admit | Run | Arrive | ListQuarantined | Release | Grant | Route

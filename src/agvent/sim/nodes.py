@@ -211,7 +211,7 @@ class BrokerNode(Node):
                 (answers,) = self.sandbox.run([Task(effect.publisher, effect.event, effect.calls)])
                 self.later(self.world.now + RUN_US, self.do, [Ran(effect.number, answers)])
             elif isinstance(effect, Execute):
-                decision = self.sandbox.route(effect.stop)
+                (decision,) = self.sandbox.route([effect.stop])
                 self.later(self.world.now + RUN_US, self.do, [Executed(effect.number, decision)])
             else:
                 self.later(effect.at, self._tick)

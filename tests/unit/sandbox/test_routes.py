@@ -25,6 +25,12 @@ def host(*classes: type[Agvent], keys: HostKeys | None = KEYS) -> SandboxHost:
     return SandboxHost(programs, keys, workers=1)
 
 
+def decided(sandbox: Sandbox, stop: Stop) -> Decision:
+    """What one agvent decides."""
+    (decision,) = sandbox.route([stop])
+    return decision
+
+
 @pytest.fixture(scope="module", params=["trusted", "host"])
 def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
     if request.param == "trusted":
@@ -36,13 +42,13 @@ def sandbox(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
 
 def test_an_order_visits_warehouses_until_it_is_filled(sandbox: Sandbox) -> None:
     """It takes 8 here, moves to the cheapest broker with what is missing, and ends there: D and B are declined."""
-    first = sandbox.route(stop(Order(amount=10)))
+    first = decided(sandbox, stop(Order(amount=10)))
     assert (first.delivered, first.clones, first.fault) == (("ann/1", "bob/1"), (), "")
     assert first.moved == Departure("C", ("B", "C", "D"))
     there = surroundings(
         "C", targets=(Way("B", 300, "A"), Way("D", 500, "A")), subscribers=(Local("eve/1", "eve", {"stock": 2}),)
     )
-    assert sandbox.route(stop(Order(amount=10), there, first.snapshot)) == Decision(("eve/1",))
+    assert decided(sandbox, stop(Order(amount=10), there, first.snapshot)) == Decision(("eve/1",))
 
 
 def test_a_program_moves_again_and_again(sandbox: Sandbox) -> None:
@@ -51,50 +57,58 @@ def test_a_program_moves_again_and_again(sandbox: Sandbox) -> None:
     for server, left in (("A", ("B", "C", "D")), ("B", ("C", "D")), ("C", ("D",))):
         ways = tuple(Way(broker, number, broker) for number, broker in enumerate(left))
         around = surroundings(server, targets=ways, subscribers=(Local("ann/1", "ann", {"stock": 1}),))
-        decision = sandbox.route(stop(Order(amount=4), around, snapshot))
+        decision = decided(sandbox, stop(Order(amount=4), around, snapshot))
         assert (decision.delivered, decision.moved) == (("ann/1",), Departure(left[0], left))
         snapshot = decision.snapshot
     around = surroundings("D", targets=(), subscribers=(Local("ann/1", "ann", {"stock": 1}),))
-    assert sandbox.route(stop(Order(amount=4), around, snapshot)) == Decision(("ann/1",))
+    assert decided(sandbox, stop(Order(amount=4), around, snapshot)) == Decision(("ann/1",))
 
 
 def test_the_default_route_in_code(sandbox: Sandbox) -> None:
     """A clone goes to each neighbour with the targets behind it, and everybody here gets it."""
-    assert sandbox.route(stop(Everywhere())) == Decision(
+    assert decided(sandbox, stop(Everywhere())) == Decision(
         ("ann/1", "bob/1"), (Departure("B", ("B", "D")), Departure("C", ("C",)))
     )
 
 
+def test_many_stops_are_executed_together(sandbox: Sandbox) -> None:
+    """Each has its own decision, in order, whatever the others do."""
+    stops = [stop(Order(amount=1)), stop(Clumsy()), stop(Everywhere())]
+    assert sandbox.route(stops) == [decided(sandbox, one) for one in stops]
+
+
 def test_an_agvent_that_talks_nonsense_is_not_understood(sandbox: Sandbox) -> None:
     """It is told so, and goes on."""
-    assert sandbox.route(stop(Talker(said={"performative": "sing"}))) == Decision(("ann/1", "bob/1"))
-    assert sandbox.route(stop(Talker(said={"performative": "query-ref", "content": {"ref": "budget"}}))) == Decision()
+    assert decided(sandbox, stop(Talker(said={"performative": "sing"}))) == Decision(("ann/1", "bob/1"))
+    assert (
+        decided(sandbox, stop(Talker(said={"performative": "query-ref", "content": {"ref": "budget"}}))) == Decision()
+    )
 
 
 def test_a_fault_decides_nothing(sandbox: Sandbox) -> None:
     """What was agreed to before an exception is not kept, nor what an agvent that talks for ever said."""
-    assert sandbox.route(stop(Clumsy())) == Decision(fault="ValueError")
-    assert sandbox.route(stop(Endless())).fault in ("RuntimeError", "it said too much")
+    assert decided(sandbox, stop(Clumsy())) == Decision(fault="ValueError")
+    assert decided(sandbox, stop(Endless())).fault in ("RuntimeError", "it said too much")
 
 
 def test_without_a_route_there_is_nothing_to_execute(sandbox: Sandbox) -> None:
     """A program that has none, or that is not here, is a fault."""
     order, book = stop(Order(amount=1)), booked()
-    assert trusted().route(order).fault == f"the program {program_of(Order).hash[:12]} is not here"
-    assert sandbox.route(Stop("house", book, b"", surroundings())).fault == "its program has no route"
+    assert decided(trusted(), order).fault == f"the program {program_of(Order).hash[:12]} is not here"
+    assert decided(sandbox, Stop("house", book, b"", surroundings())).fault == "its program has no route"
 
 
 def test_a_snapshot_goes_on_in_another_host_and_nowhere_else() -> None:
     """Hosts with the network's key take it, for the event that it was made for, unaltered."""
     order, around = Order(amount=10), surroundings("C", targets=(), subscribers=())
     with host(*ALL) as here:
-        snapshot = here.route(stop(order)).snapshot
+        snapshot = decided(here, stop(order)).snapshot
     altered = snapshot[:-1] + bytes([snapshot[-1] ^ 1])
     with host(*ALL) as there:
-        assert there.route(stop(order, around, snapshot)) == Decision()
-        assert there.route(stop(order, around, altered)).fault == "the snapshot was altered, or is another agvent's"
-        other = there.route(stop(Order(amount=11), around, snapshot)).fault
+        assert decided(there, stop(order, around, snapshot)) == Decision()
+        assert decided(there, stop(order, around, altered)).fault == "the snapshot was altered, or is another agvent's"
+        other = decided(there, stop(Order(amount=11), around, snapshot)).fault
         assert other == "the snapshot was altered, or is another agvent's"
-        assert there.route(stop(order, around, b"short")).fault.startswith("made by another network's hosts")
+        assert decided(there, stop(order, around, b"short")).fault.startswith("made by another network's hosts")
     with host(*ALL, keys=None) as keyless:
-        assert keyless.route(stop(order)).fault == "this sandbox has no key for snapshots"
+        assert decided(keyless, stop(order)).fault == "this sandbox has no key for snapshots"

@@ -53,8 +53,8 @@ class Watched:
     def arrive(self, arrival: Arrival) -> Arrived:
         return self.inner.arrive(arrival)
 
-    def route(self, stop: Stop) -> Decision:
-        return self.inner.route(stop)
+    def route(self, stops: Sequence[Stop]) -> list[Decision]:
+        return self.inner.route(stops)
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         return self.inner.quarantined()
