@@ -69,7 +69,7 @@ async def _figures(name: str, much: float, *, show: bool) -> list[Figure]:
 
 def _cells(figure: Figure) -> tuple[str, ...]:
     value = figure.note or f"{figure.value:,.1f}"
-    ratio = f"{figure.ratio:.2g}" if figure.ratio is not None else ""
+    ratio = "" if figure.ratio is None else f"{figure.ratio:.0f}" if figure.ratio >= 10 else f"{figure.ratio:.1f}"
     cpu = ", ".join(f"{one:.1f}" for one in figure.cpu_us or ())
     return (figure.row, value, "" if figure.note else figure.unit, figure.target, ratio, cpu)
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
-from typing import Any, Final
+from typing import Final
 
 import filter_peers
 import topic_peers
 from agvent.net.client import Client
 from agvent.net.deliveries import Subscribed
-from broker_network import IN_FLIGHT, Figure, Run, Stopwatch, batch, clients, network, pids, rate, single
+from broker_network import IN_FLIGHT, Figure, Run, batch, clients, network, pids, rate, single
 from filter_peers import CITY, keys
 from peer_process import Peer
 
@@ -47,9 +47,9 @@ async def subscriptions(scale: float) -> AsyncIterator[Figure]:
         row = f"{count:,} filters"
         with network([], ["B1"]) as fleet:
             async with clients(fleet, "B1", "B1") as (publisher, subscriber):
-                opened = await _open(subscriber, count)
+                pair = (publisher, await _open(subscriber, count))
                 events = [{"k": key, "city": CITY} for key in keys(count, int(16_000 * scale))]
-                run = await _spread(publisher, opened, events, pids(fleet))
+                run = await rate(single, pair, events, fast=True, brokers=pids(fleet))
         at_ten = at_ten or run.rate
         aims = {5_000: "10x ActiveMQ", 50_000: f"{0.8 * at_ten:,.0f}: 80 % of that at 10"}
         yield ours(row, run, aims.get(count, ""))
@@ -59,43 +59,21 @@ async def subscriptions(scale: float) -> AsyncIterator[Figure]:
                 yield figure
 
 
-async def _open(subscriber: Client, count: int) -> list[Subscribed]:
-    remaining = iter(range(count))
+async def _open(subscriber: Client, count: int) -> Subscribed:
+    """As many subscriptions, all read in one loop."""
+    everything = await subscriber.subscribe(_filter(0), id="s0")
+    remaining = iter(range(1, count))
 
-    async def subscribe() -> list[Subscribed]:
-        filters = ((f"s{number}", f"k = 'k{number}' AND city = '{CITY}'") for number in remaining)
-        return [await subscriber.subscribe(filter, id=id) for id, filter in filters]
+    async def subscribe() -> None:
+        for number in remaining:
+            await subscriber.subscribe(_filter(number), id=f"s{number}", into=everything)
 
-    opened = await asyncio.gather(*(subscribe() for _ in range(IN_FLIGHT)))
-    return [one for some in opened for one in some]
+    await asyncio.gather(*(subscribe() for _ in range(IN_FLIGHT)))
+    return everything
 
 
-async def _spread(publisher: Client, opened: list[Subscribed], events: list[dict[str, Any]], brokers: list[int]) -> Run:
-    """From the first publication to the last delivery, whichever subscription it is for."""
-    came = asyncio.Event()
-    left = 0
-
-    async def read(subscription: Subscribed) -> None:
-        nonlocal left
-        async for item in subscription:
-            item.acknowledge()
-            left -= 1
-            if not left:
-                came.set()
-
-    readers = [asyncio.create_task(read(one)) for one in opened]
-    run = None
-    for some in (events[: len(events) // 8], events):
-        left = len(some)
-        came.clear()
-        stopwatch = Stopwatch(brokers)
-        await single(publisher, some, fast=True)
-        await came.wait()
-        run = stopwatch.run(len(some))
-    assert run is not None
-    for reader in readers:
-        reader.cancel()
-    return run
+def _filter(number: int) -> str:
+    return f"k = 'k{number}' AND city = '{CITY}'"
 
 
 async def topic(scale: float) -> AsyncIterator[Figure]:

@@ -206,10 +206,17 @@ class Client:
     # Subscriptions
 
     async def subscribe(
-        self, filter: str = "", *, admit: bool = False, since: datetime | str | None = None, **options: Any
+        self,
+        filter: str = "",
+        *,
+        admit: bool = False,
+        since: datetime | str | None = None,
+        into: Subscribed | None = None,
+        **options: Any,
     ) -> Subscribed:
         """Opens a subscription, or gives the one of this `id` another filter; options are those of Subscription. With
-        `admit`, agvents may arrive: they are kept at home, where this client calls their behaviours.
+        `admit`, agvents may arrive: they are kept at home, where this client calls their behaviours. With `into`, what
+        comes is given by that subscription, whoever has thousands of them and one loop.
 
         Returns when every reachable broker that may publish such events has it, and names those pending. With `since`,
         a time or "beginning", what the network's event log has of the past is given first."""
@@ -220,7 +227,7 @@ class Client:
         options.setdefault("context", self.context)
         subscription = Subscription(filter=filter, **options)
         subscription.condition()
-        subscribed = self._subscribed.get(subscription.id) or Subscribed(subscription)
+        subscribed = self._subscribed.get(subscription.id) or Subscribed(subscription, into)
         subscribed.subscription, subscribed.admits = subscription, admit
         self._subscribed[subscription.id] = subscribed
         for arrival in self._unclaimed.pop(subscription.id, []):

@@ -170,16 +170,17 @@ class GapNotice:
 class Subscribed:
     """An open subscription: iterate over it. What was given is acknowledged when the next one is asked for.
 
-    `confirmed` has the epoch since which each entry broker knows it, `pending` those that do not yet."""
+    `confirmed` has the epoch since which each entry broker knows it, `pending` those that do not yet. What comes to one
+    that was opened `into` another is given there."""
 
-    def __init__(self, subscription: Subscription) -> None:
+    def __init__(self, subscription: Subscription, into: Subscribed | None = None) -> None:
         self.subscription = subscription
         self.admits = False
         self.confirmed: dict[str, int] = {}
         self.pending: tuple[str, ...] = ()
-        self._waiting: deque[Delivery | GapNotice] = deque()
+        self._waiting: deque[Delivery | GapNotice] = deque() if into is None else into._waiting
         self._given: Delivery | GapNotice | None = None
-        self._came = asyncio.Event()
+        self._came: asyncio.Event = asyncio.Event() if into is None else into._came
         self._ended = False
         self.past: Past | None = None  # what is given before anything that came
 

@@ -102,7 +102,10 @@ class ScriptClient:
     def types(self, type: str = "") -> list[Found]:
         return self._thread.wait(self.client.types(type))
 
-    def subscribe(self, filter: str = "", **options: Any) -> ScriptSubscription:
+    def subscribe(
+        self, filter: str = "", *, into: ScriptSubscription | None = None, **options: Any
+    ) -> ScriptSubscription:
+        options["into"] = into.subscribed if into is not None else None
         return ScriptSubscription(self._thread, self._thread.wait(self.client.subscribe(filter, **options)))
 
     def unsubscribe(self, subscription: ScriptSubscription | str) -> None:

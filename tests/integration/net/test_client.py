@@ -87,6 +87,25 @@ def test_a_batch_is_published_in_order_and_as_fast_as_credit_allows(url: str) ->
     asyncio.run(story())
 
 
+def test_several_subscriptions_are_read_in_one_loop(url: str) -> None:
+    """What comes to any of them comes there, and says which it is for; one that ends leaves the others."""
+
+    async def story() -> None:
+        async with connect(url) as client:
+            low = await client.subscribe("n < 2", id="low")
+            high = await client.subscribe("n > 0", id="high", into=low)
+            await client.publish_batch([{"n": n} for n in range(3)])
+            found = await take(low, 4)
+            assert sorted((one.event.attributes["n"], one.subscription) for one in found) == [
+                (0, "low"), (1, "high"), (1, "low"), (2, "high"),
+            ]  # fmt: skip
+            await client.unsubscribe(high)
+            await client.publish_batch([{"n": n} for n in range(3)])
+            assert [one.event.attributes["n"] for one in await take(low, 2)] == [0, 1]
+
+    asyncio.run(story())
+
+
 def test_rows_of_arrow_are_events(url: str) -> None:
     """Columns are attributes and reserved names what they say; a null is not there."""
     columns = {"$topic": ["a", "b", None], "n": [1, None, 3], "tags": [["x"], [], None]}
