@@ -142,14 +142,16 @@ class Story:
     async def _publish_broken(self, clients: dict[str, Client]) -> None:
         cut_s = self._seconds()
         await self._ask_both("cut")
-        self._tell(f"{self.published:,} agvents are published; {CUT_LINK} is cut")
+        self._tell(f"{self.published:,} agvents published; {CUT_LINK} is cut")
         await self._follow("after the cut", await self._publish(clients, 1))
 
         killed_s = self._seconds()
         await asyncio.to_thread(self.fleet.kill, KILLED)
-        self._tell(f"{self.published:,} are; {KILLED} is killed (kill -9), which with the cut parts east from west")
+        self._tell(
+            f"{self.published:,} published; {KILLED} is killed (kill -9); with the cut, this parts east from west"
+        )
         await self._publish(clients, 2)
-        self._tell(f"{self.published:,} are; {len(self.expected) - len(self.received):,} deliveries wait")
+        self._tell(f"{self.published:,} published; {len(self.expected) - len(self.received):,} deliveries wait")
 
         self.fleet.start(KILLED)
         await asyncio.to_thread(self.fleet.wait_until_up)
@@ -201,7 +203,7 @@ class Story:
         """Waits until everything has come, or nothing does any more; then until no broker has anything under way."""
         if await self._wait(lambda: len(self.received) >= len(self.expected)):
             await self._until("deliveries are under way", _is_at_rest, *self.addresses)
-            self._tell(f"{self.published:,} are; {len(self.received):,} deliveries have come, and none is under way")
+            self._tell(f"{self.published:,} published; {len(self.received):,} deliveries have come, none is under way")
 
     async def _wait(self, holds: Callable[[], bool]) -> bool:
         """Waits for deliveries until this holds; False if none comes any more."""

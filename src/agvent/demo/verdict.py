@@ -96,8 +96,8 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the demonstration found. `witnesses` are the shops, the log and Spark's audit, which
-    `without_spark` says why it is missing. `folder` is what was kept."""
+    """All that the demonstration found. `witnesses` are the shops, the log and Spark's audit; `without_spark` says why
+    the last is missing. `folder` is what was kept."""
 
     published: int
     faults: list[Fault]
