@@ -223,6 +223,8 @@ class Client:
         begins = since_of(since) if since is not None else None
         if since is not None and self._log is None:
             raise CallerError("since= reads the network's event log", hint="connect(…, log=FOLDER) says where it is")
+        if since is not None and into is not None:
+            raise CallerError("a subscription with since= is read by itself", hint="leave out into=")
         options.setdefault("id", f"s{len(self._subscribed) + 1}")
         options.setdefault("context", self.context)
         subscription = Subscription(filter=filter, **options)
