@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Final
 
 import msgspec
@@ -97,6 +97,7 @@ class Advertisement(msgspec.Struct, frozen=True, kw_only=True):
     realm: str = ""
 
 
+@lru_cache(maxsize=1_024)
 def unadvertised(name: str | None) -> AgventType:
     """What is known of a type that nobody advertised, and of events without a type: nothing."""
     return AgventType(name=name or "untyped")
