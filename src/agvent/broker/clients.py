@@ -25,7 +25,7 @@ from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.errors import AgventError, CallerError
 from agvent.wire.batches import taken_apart
-from agvent.wire.lines import types_in
+from agvent.wire.lines import has_lines, types_in
 from agvent.wire.messages import (
     Advertise,
     Advertisements,
@@ -312,6 +312,8 @@ class Clients:
         """Takes a batch in as one, if nothing is wrong with any of its events: else each is told what is."""
         try:
             _check(publication)
+            if not has_lines(publication.event, publication.count):
+                return False
             types = types_in(publication.event)
             for type, *ancestors in types:
                 self._check_type(publication.publisher, type, tuple(ancestors))

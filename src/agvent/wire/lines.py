@@ -115,6 +115,15 @@ def types_in(content: bytes) -> set[tuple[str, ...]]:
     return types
 
 
+def has_lines(content: bytes, count: int) -> bool:
+    """Are there so many lines, and does each begin as an event does? The index passes over a blank one.
+
+    >>> has_lines(b'{"n":1}\\n{"n":2}', 2), has_lines(b'{"n":1}\\n \\n{"n":2}', 3)
+    (True, False)
+    """
+    return is_lines(content) and content.count(FEED) == content.count(FEED + BRACE) == count - 1
+
+
 def lines_in(content: bytes) -> list[bytes]:
     """
     >>> lines_in(b'{"n":1}\\n{"n":2}')
