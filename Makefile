@@ -19,6 +19,7 @@ demo: kernels  ## twelve brokers, a cut link, a killed broker, and whether every
 kernels: .venv/runtime.stamp  ## compile the matcher: a minute, once
 	@$(BIN)/python -m agvent.matching.prepare
 
+# Three workers on two cores: each waits for a JVM, a broker or a disk much of its time.
 test: .venv/dev.stamp  ## lint, types and every test
 	@$(MAKE) --no-print-directory --jobs 2 lint kernels
 	$(BIN)/pytest -n 3 --dist loadgroup --durations 12
