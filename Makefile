@@ -17,6 +17,7 @@ demo: kernels  ## twelve brokers, a cut link, a killed broker, and whether every
 	$(BIN)/agvent demo
 
 kernels: .venv/runtime.stamp  ## compile the matcher: a minute, once
+	@echo "Compiling the matcher, unless it is (a minute)"
 	@$(BIN)/python -m agvent.matching.prepare
 
 # Three workers on two cores: each waits for a JVM, a broker or a disk much of its time.
