@@ -99,6 +99,7 @@ def _rows(hop: Hop, sent: int) -> list[Row]:
 
 
 def _row(hop: Hop, event: tuple[str, int], home: str, sent: int) -> Row:
+    """A copy goes on before it is on its sender's disk: it was sent when it was, or received if that was earlier."""
     return {
         "publisher": event[0],
         "sequence": event[1],
@@ -107,7 +108,7 @@ def _row(hop: Hop, event: tuple[str, int], home: str, sent: int) -> Row:
         "hop": hop.number,
         "from_broker": hop.sender,
         "to_broker": hop.receiver,
-        "sent_at": moment(sent),
+        "sent_at": moment(min(sent, hop.at)),
         "received_at": moment(hop.at),
         "queue": None,
         "bytes": hop.bytes,
