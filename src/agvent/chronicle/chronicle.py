@@ -43,7 +43,7 @@ from agvent.chronicle.carried import Carried, Delivered, Waiting, each_delivery,
 from agvent.chronicle.loggable import end_of, objection
 from agvent.chronicle.rows import Rows, empty_rows
 from agvent.chronicle.words import DURABLE, event_key, logged_name, moment, public
-from agvent.event import EventId
+from agvent.event import Event, EventId
 from agvent.store.catalogue import subscription_row
 from agvent.store.event_columns import LoggedEvent
 from agvent.store.shelf import DOCUMENT_TYPE
@@ -175,20 +175,8 @@ class Chronicle:
         refusal = objection(event)
         if refusal:
             self.rows.left_out.append(f"{publication.publisher}:{publication.sequence}: {refusal}")
-            return
-        type_ = self.carried.types.get((publication.publisher, event.type)) if event.type is not None else None
-        self.rows.events.append(
-            LoggedEvent(
-                event=replace(event, id=EventId(publication.publisher, publication.sequence)),
-                accepted_at=moment(record.at),
-                entry_broker=self.name,
-                epoch=record.entered.epoch,
-                schema=type_.schema if type_ is not None else None,
-                to=publication.to,
-                destinations=publication.destinations,
-                expires_at=end_of(publication.expires),
-            )
-        )
+        else:
+            self.rows.events.append(self._logged(record, publication, event))
         answers = (answer_row(self.name, publication, one, record.at) for one in record.entered.answers)
         self.rows.behaviours += [row for row in answers if row is not None]
         if event.cargo is not None:
@@ -200,6 +188,19 @@ class Chronicle:
             here = [target for target in record.targets if target.home == self.broker]
             if here:
                 self._arrived(arrival_of(record, here[0].predecessor, record.outcome), record.at)
+
+    def _logged(self, record: Accepted, publication: Publication, event: Event) -> LoggedEvent:
+        type_ = self.carried.types.get((publication.publisher, event.type)) if event.type is not None else None
+        return LoggedEvent(
+            event=replace(event, id=EventId(publication.publisher, publication.sequence)),
+            accepted_at=moment(record.at),
+            entry_broker=self.name,
+            epoch=record.entered.epoch,
+            schema=type_.schema if type_ is not None else None,
+            to=publication.to,
+            destinations=publication.destinations,
+            expires_at=end_of(publication.expires),
+        )
 
     def _visited(self, record: Visited, at: int) -> None:
         self._stopped(record, record.outcome)

@@ -11,7 +11,7 @@ from collections.abc import Container
 
 import msgspec
 
-from agvent.broker.records import Accepted, Arrived, Closed, Heard, Marked, Opened, Record
+from agvent.broker.records import Accepted, Arrived, Closed, Heard, Marked, Opened, Record, Visited
 from agvent.chronicle.words import logged_name
 
 
@@ -36,7 +36,7 @@ class Frontier(msgspec.Struct):
         if isinstance(record, Heard):
             home = logged_name(record.home, record.incarnation)
             return home not in readable or self.positions.get(home, 0) >= record.position
-        if isinstance(record, Arrived):
+        if isinstance(record, (Arrived, Visited)):
             entry = logged_name(record.entered.entry, record.entered.incarnation)
             known = self.entered.get(entry, {}).get(record.publication.publisher, 0)
             return entry not in readable or known >= record.publication.sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from msgspec.structs import replace
 
-from agvent.broker.records import Arrived, Heard, Kept, Owned, Record
+from agvent.broker.records import Accepted, Arrived, Heard, Kept, Owned, Record, Visited
 
 
 class Incarnations(msgspec.Struct):
@@ -29,7 +29,7 @@ class Incarnations(msgspec.Struct):
             return replace(record, incarnation=self.of(record.owner, record.incarnation))
         if isinstance(record, Heard):
             return replace(record, incarnation=self.of(record.home, record.incarnation))
-        if isinstance(record, Arrived):
+        if isinstance(record, (Accepted, Arrived, Visited)):
             entered = record.entered
             return replace(record, entered=replace(entered, incarnation=self.of(entered.entry, entered.incarnation)))
         if isinstance(record, Kept):
@@ -45,7 +45,7 @@ def incarnations_in(record: Record) -> list[tuple[str, int]]:
         return [(record.owner, record.incarnation)]
     if isinstance(record, Heard):
         return [(record.home, record.incarnation)]
-    if isinstance(record, Arrived):
+    if isinstance(record, (Accepted, Arrived, Visited)):
         return [(record.entered.entry, record.entered.incarnation)]
     if isinstance(record, Kept):
         return [(one.home, one.incarnation) for one in record.copies.targets]
