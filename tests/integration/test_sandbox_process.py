@@ -129,6 +129,15 @@ def test_it_makes_a_key_that_is_missing_if_it_may(tmp_path: Path) -> None:
         host.admit(sign(program_of(Book), "house", HOUSE))
 
 
+def test_a_host_that_was_just_killed_is_asked_anew(tmp_path: Path) -> None:
+    """However soon after its death somebody asks: the next process answers."""
+    with HostProcess(tmp_path / "hosts.key", make_key=True, workers=1) as host:
+        for _ in range(8):
+            os.kill(host.pid, signal.SIGKILL)
+            assert host.quarantined() == ()
+        assert host.starts == 9
+
+
 def test_what_cannot_be_answered_is_a_fault(tmp_path: Path) -> None:
     """A host that dies and cannot come back: its key file is gone."""
     key_file = tmp_path / "hosts.key"

@@ -69,6 +69,7 @@ class _Running:
                 self._waiting[request.number] = reply
                 write(self._requests, request)
         except (OSError, ValueError):  # it is ending, or its pipe was closed here
+            self.ended = True  # though its replies may not have ended: who asks again asks the next process
             raise _Died from None
         return reply.result()
 
