@@ -63,8 +63,10 @@ class Attachment(msgspec.Struct):
         """Keeps one that is early, as far as a client may have any unacknowledged; who sends more sends in vain."""
         if len(self.early) < limits.PUBLISH_CREDIT and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
             expected = self.expected[publication.fast]
-            self.early[publication.fast, max(publication.first, expected)] = publication
-            self.early_bytes += len(publication.event)
+            place = (publication.fast, max(publication.first, expected))
+            before = self.early.get(place)
+            self.early[place] = publication
+            self.early_bytes += len(publication.event) - (len(before.event) if before is not None else 0)
 
     def following(self, *, fast: bool) -> Publication | None:
         """The one whose turn it is, if it came early."""
@@ -273,13 +275,11 @@ class Clients:
             attachment.keep(publication)
             self._early[link] = None
             return
-        expected[fast] = max(expected[fast], publication.sequence + 1)
-        try:
-            self._accept(link, publication, now)
-        finally:
-            following = attachment.following(fast=fast)
-            if following is not None:
-                self.came(link, Publish(following), now)
+        following: Publication | None = publication
+        while following is not None:
+            expected[fast] = max(expected[fast], following.sequence + 1)
+            self._accept(link, following, now)
+            following = None if self.tables.custody.is_full() else attachment.following(fast=fast)
 
     def _accept(self, link: str, publication: Publication, now: int) -> None:
         """Gives an event to the dispatch, and acknowledges it when it is in; a repeat is only acknowledged."""

@@ -130,6 +130,17 @@ def test_a_mistake_is_refused_and_changes_nothing(message: object, reason: str) 
     assert broker.out.number == before
 
 
+def test_a_first_event_that_comes_last_lets_all_that_waited_in() -> None:
+    """A large event may be overtaken by a whole window of small ones."""
+    broker = attached()
+    late = range(2, limits.PUBLISH_CREDIT + 1)
+    for sequence in late:
+        broker.step([Came("ada", Publish(Publication("ada", sequence, EVENT)))], 3)
+    effects = synced(broker, broker.step([Came("ada", Publish(Publication("ada", 1, EVENT)))], 4), 4)
+    accepted = [e.message.sequence for e in effects if isinstance(e, Send) and isinstance(e.message, Published)]
+    assert accepted == [1, *late]
+
+
 def test_behaviours_of_a_publishers_events_are_asked_side_by_side() -> None:
     """Several of its events are asked at once; whatever order the answers come in, they are accepted in their own."""
     broker = attached()
