@@ -14,9 +14,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
@@ -29,6 +29,7 @@ from agvent.net.address import Address
 from agvent.net.admission import Admission
 from agvent.net.attachment import Attachment
 from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed
+from agvent.net.receipts import Receipt, Receipts
 from agvent.net.rows import Events, rows_of
 from agvent.net.since import Past, past_of, since_of
 from agvent.net.tls import Credentials
@@ -43,35 +44,6 @@ if TYPE_CHECKING:
     from agvent.net.agvents import Agvents
     from agvent.net.keyring import Keyring
     from agvent.net.seals import Seals
-
-
-class Receipt(msgspec.Struct, frozen=True):
-    """An event that a broker has taken: on disk there, or in memory if it was a fast one."""
-
-    id: EventId
-    entry: str
-    epoch: int
-
-
-class Receipts(Sequence[Receipt]):
-    """The receipts of a batch, made when somebody looks at them."""
-
-    def __init__(self, publisher: str, sequences: range, published: Published) -> None:
-        self._publisher, self._sequences, self._published = publisher, sequences, published
-
-    def __len__(self) -> int:
-        return len(self._sequences)
-
-    @overload
-    def __getitem__(self, at: int) -> Receipt: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Receipts: ...
-
-    def __getitem__(self, at: int | slice) -> Receipt | Receipts:
-        if isinstance(at, slice):
-            return Receipts(self._publisher, self._sequences[at], self._published)
-        return Receipt(EventId(self._publisher, self._sequences[at]), self._published.entry, self._published.epoch)
 
 
 class Found(msgspec.Struct, frozen=True):
@@ -309,7 +281,7 @@ class Client:
         """Publishes events in order, as many at once as the broker gives credit for: of Arrow, each row is one. A
         RefusedError names those that were refused; the others are published."""
         ends = microseconds(expires) if expires is not None else 0
-        first = last = 0
+        sequences: list[range] = []  # one for each chunk: others may publish between two of them
         remaining = iter(rows_of(events))
         while given := list(islice(remaining, limits.BATCH_EVENTS_MAX)):
             chunk = await self._made(given, budget)
@@ -317,11 +289,12 @@ class Client:
                 self._attachment.say()
                 await self._wait_for_room()
             last = self._session.publish_batch(chunk, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
-            first = first or last - len(chunk) + 1
-        if not last:
+            sequences.append(range(last - len(chunk) + 1, last + 1))
+        if not sequences:
             return ()
-        published = await self._settled(last, fast=fast)
-        return self._receipts(range(first, last + 1), published, fast=fast)
+        published = await self._settled(sequences[-1][-1], fast=fast)
+        taken = sequences[0] if len(sequences) == 1 else [*chain.from_iterable(sequences)]
+        return self._receipts(taken, published, fast=fast)
 
     @property
     def _is_full(self) -> bool:
@@ -339,7 +312,7 @@ class Client:
         self._attachment.say()
         return answer
 
-    def _receipts(self, sequences: range, published: Published, *, fast: bool) -> Receipts:
+    def _receipts(self, sequences: Sequence[int], published: Published, *, fast: bool) -> Receipts:
         receipts = Receipts(self.name, sequences, published)
         refused = {}
         if self._refused:

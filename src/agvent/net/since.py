@@ -47,6 +47,7 @@ class Past:
     def __init__(self, items: AsyncIterator[Item]) -> None:
         self._queue: asyncio.Queue[Item | Exception | None] = asyncio.Queue(PAST_ITEMS_MAX)
         self._task = asyncio.create_task(self._read(items))
+        self._is_over = False
 
     async def _read(self, items: AsyncIterator[Item]) -> None:
         try:
@@ -58,14 +59,17 @@ class Past:
 
     async def next(self) -> Item | None:
         """The next one, None when all were given."""
+        if self._is_over and self._queue.empty():
+            return None
         item = await self._queue.get()
         if isinstance(item, Exception):
             raise item
         return item
 
     def end(self) -> None:
-        """Reads no more; whoever waits for the next one is told that there is none."""
+        """Reads no more. What was read is given still; then, and to whoever waits now, that there is none."""
         self._task.cancel()
+        self._is_over = True
         if self._queue.empty():
             self._queue.put_nowait(None)
 
