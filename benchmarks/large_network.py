@@ -22,9 +22,12 @@ from typing import Any, Final
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.matching.subscriptions import Subscriptions
+from agvent.sim.checkers import CHECKERS
+from agvent.sim.run import NOTHING
 from agvent.sim.topology import random_graph
 from agvent.sim.world import World
 from agvent.types import AgventType
+from agvent.wire.batches import deliveries_in
 from agvent.wire.messages import Deliver
 from page import made_by, replace_block, short, table
 
@@ -75,10 +78,8 @@ class Network:
         return not any(client.session.requests for client in self.world.clients.values())
 
     def is_at_rest(self) -> bool:
-        """Has every event been acknowledged by its entry, and every copy by its home and its client?"""
-        held = (node.broker.tables.custody.held for node in self.world.brokers.values())
-        sessions = (client.session.unacknowledged for client in self.world.clients.values())
-        return not any(held) and not any(sessions)
+        """Has every event been acknowledged by its entry, every copy by its home, every delivery by its client?"""
+        return not CHECKERS["custody"](self.world, NOTHING)
 
     def subscribe(self, count: int) -> None:
         homes = list(self.world.brokers)
@@ -107,7 +108,9 @@ class Network:
 
     def check(self) -> int:
         """The deliveries, all that were due and no other."""
-        came = sum(len(t.message.subscriptions) for t in self.world.history.told if isinstance(t.message, Deliver))
+        told = (one.message for one in self.world.history.told)
+        delivered = (one for batch in told if isinstance(batch, Deliver) for one in deliveries_in(batch))
+        came = sum(len(one.subscriptions) for one in delivered)
         waiting = sum(len(client.session.unacknowledged) for client in self.world.clients.values())
         if (came, waiting) != (self.due, 0):
             sys.exit(f"error: {came:,} deliveries, {self.due:,} were due; {waiting:,} events not acknowledged")
