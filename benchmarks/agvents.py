@@ -48,8 +48,9 @@ from agvent.store.event_columns import LoggedEvent
 from agvent.store.log import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import Advertisement
+from agvent.wire.client_messages import Advertise, Attach, Deliver, Publish, Received, Subscribe
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Advertise, Attach, Call, Deliver, Publication, Publish, Received, Subscribe
+from agvent.wire.parts import Call, Publication
 from page import made_by, replace_block, short, table
 from process_tree import cpu_seconds
 

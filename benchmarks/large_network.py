@@ -28,7 +28,7 @@ from agvent.sim.topology import random_graph
 from agvent.sim.world import World
 from agvent.types import AgventType
 from agvent.wire.batches import deliveries_in
-from agvent.wire.messages import Deliver
+from agvent.wire.client_messages import Deliver
 from page import made_by, replace_block, short, table
 
 PUBLISHERS: Final = 10

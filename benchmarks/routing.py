@@ -33,7 +33,7 @@ from agvent.sim.nodes import BrokerNode
 from agvent.sim.topology import random_graph
 from agvent.sim.world import World
 from agvent.types import AgventType
-from agvent.wire.messages import Adverts, Copies, Delta, Routed
+from agvent.wire.broker_messages import Adverts, Copies, Delta, Routed
 from page import made_by, replace_block, short, table
 
 IMAGES: Final = Path(__file__).parent.parent / "docs" / "img"

@@ -17,7 +17,7 @@ from agvent.agents.publishing import published
 from agvent.agents.sealing import Sealer
 from agvent.agents.trusted import TrustedSandbox
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Answered
+from agvent.wire.parts import Answered
 from tests.publishing_house import book
 
 KEYS = HostKeys([X25519PrivateKey.from_private_bytes(b"k" * 32)])

@@ -12,7 +12,7 @@ from agvent.agents.portable import program_of
 from agvent.agents.sandbox import Task
 from agvent.agents.sealing import Sealer, Unsealer, decode_grant, encode_grant
 from agvent.errors import AdmissionError, SecretError
-from agvent.wire.messages import Call
+from agvent.wire.parts import Call
 from tests.publishing_house import Book
 from tests.sandboxes import booked, random, trusted
 

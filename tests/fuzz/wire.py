@@ -9,42 +9,26 @@ from agvent.errors import WireError
 from agvent.event import Event, Int32
 from agvent.filters.subscription import Subscription
 from agvent.types import AdvertisedAttribute, AgventType
-from agvent.wire.codec import decode_event, decode_message, encode_event, encode_message, framed, unframed
-from agvent.wire.link import LinkEnd
-from agvent.wire.messages import (
-    Admit,
-    Admitted,
-    Advertise,
+from agvent.wire.broker_messages import (
     Adverts,
-    Answered,
-    AnyMessage,
     Applied,
-    Attach,
-    Call,
     Confirm,
     Considered,
     Copies,
-    Deliver,
     Delta,
-    Dispose,
-    Entered,
     Entry,
-    Gap,
-    GetHostKey,
     Hello,
-    HostKey,
     Interest,
-    Invoke,
-    Invoked,
-    Publication,
-    Publish,
     Routed,
     Seek,
-    Subscribe,
-    Subscribed,
-    Target,
     Took,
 )
+from agvent.wire.client_messages import Advertise, Attach, Deliver, Gap, Publish, Subscribe, Subscribed
+from agvent.wire.codec import decode_event, decode_message, encode_event, encode_message, framed, unframed
+from agvent.wire.host_messages import Admit, Admitted, Dispose, GetHostKey, HostKey, Invoke, Invoked
+from agvent.wire.link import LinkEnd
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Answered, Call, Entered, Publication, Target
 
 BOOK: Final = AgventType(name="Book", attributes=(AdvertisedAttribute("pages", "int", "Printed pages"),))
 GOOD_EVENTS: Final = (

@@ -20,7 +20,7 @@ from agvent.event import Cargo, Event
 from agvent.sandbox.process import HostProcess
 from agvent.sandbox.session import Allowance
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, faults, trusted
 

@@ -18,7 +18,8 @@ from agvent.broker.records import Arrived, LegEnded, Outcome, Owned, Record
 from agvent.broker.requests import Asked, Requests
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
-from agvent.wire.messages import Copies, Entered, Journey, Publication, Target
+from agvent.wire.broker_messages import Copies, Journey
+from agvent.wire.parts import Entered, Publication, Target
 
 
 class Broken(Broker):

@@ -9,7 +9,8 @@ import pytest
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.types import AgventType
-from agvent.wire.messages import Answer, Copies, Delta, Seek, Subscribed
+from agvent.wire.broker_messages import Answer, Copies, Delta, Seek
+from agvent.wire.client_messages import Subscribed
 from tests.sim.watched import Watched
 
 BOOK = AgventType(name="Book")

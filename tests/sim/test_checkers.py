@@ -17,7 +17,7 @@ from agvent.sim.plan import Plan, Workload
 from agvent.sim.run import run
 from agvent.sim.topology import Edge
 from agvent.sim.world import World
-from agvent.wire.messages import Deliver
+from agvent.wire.client_messages import Deliver
 from tests.sim import broken
 
 SEEDS = range(12)

@@ -13,8 +13,9 @@ from agvent.matching.matches import Matches
 from agvent.matching.subscriptions import Subscriptions
 from agvent.sim.plan import Plan, Workload, plan_of
 from agvent.sim.run import run
+from agvent.wire.client_messages import Attach, Deliver, Publish, Refused, Subscribe, Unsubscribe
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Attach, Deliver, Publication, Publish, Refused, Subscribe, Unsubscribe
+from agvent.wire.parts import Publication
 
 BUSY = Workload(clients=3, actions=400, duration_us=3_000_000)
 

@@ -15,7 +15,8 @@ from agvent.filters.subscription import Subscription
 from agvent.sim.plan import plan_of
 from agvent.sim.run import run
 from agvent.types import AgventType
-from agvent.wire.messages import Gap, Publication, Source
+from agvent.wire.client_messages import Gap, Source
+from agvent.wire.parts import Publication
 from tests.sim.broken import Broken
 from tests.sim.watched import Watched
 

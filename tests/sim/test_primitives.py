@@ -10,7 +10,8 @@ from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.behaviours import agvent
 from agvent.types import AgventType
-from agvent.wire.messages import Advertised, Advertisements, AnyMessage, Done, Gap, Refused, Subscribed, TypeGone
+from agvent.wire.client_messages import Advertised, Advertisements, Done, Gap, Refused, Subscribed, TypeGone
+from agvent.wire.messages import AnyMessage
 from tests.sim.watched import SECOND, Watched
 
 ITEM = AgventType(name="Item")

@@ -10,7 +10,7 @@ from agvent.filters.subscription import Subscription
 from agvent.sim.checkers.lost import lost
 from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
-from agvent.wire.messages import Deliver, Gap
+from agvent.wire.client_messages import Deliver, Gap
 from tests.sim.watched import Watched
 
 

@@ -16,7 +16,8 @@ from agvent.sim.couriers import COURIERS
 from agvent.sim.plan import Plan, plan_of
 from agvent.sim.run import run
 from agvent.sim.sweep import run_twice
-from agvent.wire.messages import Copies, Refused, Stopped, Travel
+from agvent.wire.broker_messages import Copies, Travel
+from agvent.wire.client_messages import Refused, Stopped
 from tests.sim.watched import Watched
 
 LINE = [("B1", "B2"), ("B2", "B3"), ("B3", "B4")]

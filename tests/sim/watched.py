@@ -10,7 +10,9 @@ from agvent.sim.topology import ABDES, Edge
 from agvent.sim.trace import Trace
 from agvent.sim.world import World
 from agvent.wire.batches import deliveries_in
-from agvent.wire.messages import AnyMessage, Deliver, Routed
+from agvent.wire.broker_messages import Routed
+from agvent.wire.client_messages import Deliver
+from agvent.wire.messages import AnyMessage
 
 SECOND = 1_000_000
 

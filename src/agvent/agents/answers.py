@@ -16,7 +16,7 @@ from agvent.filters import tree
 from agvent.filters.evaluate import called
 from agvent.filters.tree import Condition, walk
 from agvent.wire.codec import encode_value
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 
 
 class Answers:

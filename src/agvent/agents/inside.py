@@ -18,7 +18,7 @@ from agvent.filters.evaluate import HOLDS, evaluate
 from agvent.filters.sql import parse_sql
 from agvent.filters.tree import Condition
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 
 Inner = Callable[[Sequence[Task], bool], list[tuple[Answered, ...]]]
 """Runs tasks; the second argument says whether their answers stay inside."""

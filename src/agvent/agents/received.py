@@ -8,7 +8,7 @@ from typing import Any
 from agvent.errors import BehaviourError, EventError
 from agvent.event import Event
 from agvent.types import AdvertisedBehaviour, AgventType
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 
 Ask = Callable[[Call], Awaitable[Answered]]
 """Whoever carries a call to the sandbox host of the subscriber's home and brings the answer."""

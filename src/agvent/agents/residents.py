@@ -8,7 +8,7 @@ from agvent.agents.asking import Came
 from agvent.agents.sandbox import Task
 from agvent.errors import AdmissionError
 from agvent.event import EventId
-from agvent.wire.messages import Call
+from agvent.wire.parts import Call
 
 
 class Residents:

@@ -21,7 +21,7 @@ from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, EventError, SecretError, WireError
 from agvent.event import Value, checked
 from agvent.wire.codec import decode_visitor, encode_value
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 
 NO_ROUTE: Final = "its program has no route"
 

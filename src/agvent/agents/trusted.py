@@ -18,7 +18,7 @@ from agvent.agents.replaying import Moved, Replay
 from agvent.agents.sandbox import NO_ROUTE, Arrival, Arrived, Opened, Quarantined, Task, opened, said
 from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, SecretError, WireError
-from agvent.wire.messages import Answered
+from agvent.wire.parts import Answered
 
 
 class TrustedSandbox:

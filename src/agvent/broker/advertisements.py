@@ -13,7 +13,7 @@ import msgspec
 
 from agvent.broker.records import Owned
 from agvent.types import AgventType
-from agvent.wire.messages import Adverts, Entry
+from agvent.wire.broker_messages import Adverts, Entry
 
 
 class Owner(msgspec.Struct):

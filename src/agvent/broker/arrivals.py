@@ -13,7 +13,8 @@ import msgspec
 
 from agvent.broker.records import Accepted, Arrived, Kept
 from agvent.broker.repeats import Repeats
-from agvent.wire.messages import Copies, Entered, Publication, Target, Trace
+from agvent.wire.broker_messages import Copies
+from agvent.wire.parts import Entered, Publication, Target, Trace
 
 Chain = tuple[str, int, str, bool]
 """Entry, its incarnation, publisher, fast."""

@@ -13,7 +13,8 @@ from agvent.broker.records import Arrived
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
 from agvent.event import Event
-from agvent.wire.messages import Confirm, Copies, Entered, Inquiry, Publication, Target, Trace
+from agvent.wire.broker_messages import Confirm, Copies, Inquiry
+from agvent.wire.parts import Entered, Publication, Target, Trace
 
 
 class Arriving:

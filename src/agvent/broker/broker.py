@@ -21,10 +21,9 @@ from agvent.broker.router import Router
 from agvent.broker.stops import Stops
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
-from agvent.wire.messages import (
+from agvent.wire.broker_messages import (
     Adverts,
     Answer,
-    AnyMessage,
     Applied,
     Body,
     Claim,
@@ -42,6 +41,7 @@ from agvent.wire.messages import (
     Took,
     Travel,
 )
+from agvent.wire.messages import AnyMessage
 
 
 class Broker:

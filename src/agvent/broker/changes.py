@@ -6,7 +6,7 @@ from agvent.broker.outbox import Outbox
 from agvent.broker.records import Closed, Marked, Opened
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
-from agvent.wire.messages import Interest
+from agvent.wire.broker_messages import Interest
 
 
 class Changes:

@@ -25,19 +25,15 @@ from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.errors import AgventError, CallerError
 from agvent.wire.batches import taken_apart
-from agvent.wire.lines import has_lines, types_in
-from agvent.wire.messages import (
+from agvent.wire.broker_messages import Entry, Interest
+from agvent.wire.client_messages import (
     Advertise,
     Advertisements,
-    AnyMessage,
     Attach,
     Attached,
     Done,
-    Entry,
     GetAdvertisements,
-    Interest,
     Move,
-    Publication,
     Publish,
     Published,
     Received,
@@ -47,7 +43,10 @@ from agvent.wire.messages import (
     Unadvertise,
     Unsubscribe,
 )
+from agvent.wire.lines import has_lines, types_in
+from agvent.wire.messages import AnyMessage
 from agvent.wire.names import MARK, MOVES_MAX, client_key, is_key, moves_of, name_of
+from agvent.wire.parts import Publication
 
 
 class Attachment(msgspec.Struct):

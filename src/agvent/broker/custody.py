@@ -17,7 +17,8 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.records import Accepted, Confirmed, Kept, Lost, Released
-from agvent.wire.messages import Copies, Entered, Publication, Target, Trace
+from agvent.wire.broker_messages import Copies
+from agvent.wire.parts import Entered, Publication, Target, Trace
 
 Key = tuple[str, int, str, int, bool]
 """Entry, its incarnation, publisher, sequence, fast: what makes an event one."""

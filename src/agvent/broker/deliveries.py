@@ -34,7 +34,8 @@ from agvent.broker.records import (
     Waited,
 )
 from agvent.wire.batches import after_number, deliveries_in, delivery_of
-from agvent.wire.messages import Deliver, Gap, Passed
+from agvent.wire.broker_messages import Passed
+from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.names import client_key, first_number, moves_of, name_of
 
 BOOT_SHIFT = 40

@@ -15,7 +15,8 @@ from agvent.broker.outbox import Outbox
 from agvent.broker.records import Confirmed, Kept, Lost, Released
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
-from agvent.wire.messages import Confirm, Copies, Target, Took, Trace
+from agvent.wire.broker_messages import Confirm, Copies, Took
+from agvent.wire.parts import Target, Trace
 
 
 class Dispatch:

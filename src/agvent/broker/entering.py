@@ -25,7 +25,8 @@ from agvent.broker.records import Accepted
 from agvent.broker.stops import Stops, bounded, homes_of
 from agvent.broker.tables import Tables
 from agvent.event import Budget, Event
-from agvent.wire.messages import Answered, Entered, Journey, Publication, Report, Target
+from agvent.wire.broker_messages import Journey, Report
+from agvent.wire.parts import Answered, Entered, Publication, Target
 
 
 class Entering(msgspec.Struct):

@@ -13,8 +13,10 @@ from agvent.broker.interface import Came, Input
 from agvent.broker.tables import Tables
 from agvent.errors import AgventError
 from agvent.event import Event
+from agvent.wire.broker_messages import Copies
+from agvent.wire.client_messages import Publish
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Copies, Publication, Publish
+from agvent.wire.parts import Publication
 
 EVENTS_MIN: Final = 3
 """Fewer are asked one by one at the same price."""

@@ -11,7 +11,8 @@ from agvent.broker.records import Owned
 from agvent.broker.router import Router
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
-from agvent.wire.messages import Adverts, Answer, Applied, Delta, Entry, Hello, Seek, Trace
+from agvent.wire.broker_messages import Adverts, Answer, Applied, Delta, Entry, Hello, Seek
+from agvent.wire.parts import Trace
 
 
 class Gossip:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from agvent.wire.messages import Deliver, Gap, Passed, Source
+from agvent.wire.broker_messages import Passed
+from agvent.wire.client_messages import Deliver, Gap, Source
 
 EventKey = tuple[str, int]
 """Publisher and sequence; of a notice, the last sequence it speaks of."""

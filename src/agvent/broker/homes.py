@@ -24,9 +24,9 @@ from agvent.filters.languages import parse
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.matching.subscriptions import Subscriptions
+from agvent.wire.broker_messages import Interest
 from agvent.wire.codec import decode_event
 from agvent.wire.lines import lines_in, packed
-from agvent.wire.messages import Interest
 from agvent.wire.names import name_of
 
 

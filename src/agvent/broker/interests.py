@@ -20,7 +20,7 @@ from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
 from agvent.filters.subscription import Subscription
 from agvent.matching.subscriptions import Subscriptions
-from agvent.wire.messages import Delta, Interest
+from agvent.wire.broker_messages import Delta, Interest
 
 
 class Home(msgspec.Struct):

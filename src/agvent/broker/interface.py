@@ -7,7 +7,8 @@ import msgspec
 
 from agvent.agents.stops import Decision, Stop
 from agvent.broker.records import Record
-from agvent.wire.messages import Answered, AnyMessage, Call
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Answered, Call
 
 # Inputs
 

@@ -13,7 +13,8 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.records import Accepted, Executed, LegEnded, Outcome, Reported, Reporting, Travelling, Visited
-from agvent.wire.messages import Entered, Journey, Publication, Report
+from agvent.wire.broker_messages import Journey, Report
+from agvent.wire.parts import Entered, Publication
 
 EXECUTED_TOGETHER: Final = 1_024
 """Instances in one record of a snapshot, some 100 KB."""

@@ -18,7 +18,8 @@ from agvent.broker.records import LegEnded, Reported
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
 from agvent.event import Budget
-from agvent.wire.messages import Halted, Inquiry, Journey, Landed, Report, Stopped, Travel
+from agvent.wire.broker_messages import Halted, Inquiry, Journey, Landed, Report, Travel
+from agvent.wire.client_messages import Stopped
 
 
 class Legs:

@@ -26,7 +26,8 @@ from agvent.broker.router import Router
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.wire.batches import after_number
-from agvent.wire.messages import Claim, Deliver, Entry, Handing, Passed, Source
+from agvent.wire.broker_messages import Claim, Entry, Handing, Passed
+from agvent.wire.client_messages import Deliver, Source
 from agvent.wire.names import name_of
 
 

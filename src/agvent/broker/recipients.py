@@ -10,7 +10,7 @@ import msgspec
 from agvent.broker.homes import Version, admits, parsed_to
 from agvent.broker.records import Deliveries
 from agvent.wire.lines import packed, places_in
-from agvent.wire.messages import Publication
+from agvent.wire.parts import Publication
 
 Found = list[tuple[Version, bytes]]
 """The versions that match a batch, each with the places of its events."""

@@ -9,22 +9,10 @@ from __future__ import annotations
 import msgspec
 
 from agvent.errors import WireError
+from agvent.wire.broker_messages import Copies, Entry, Interest, Journey, Passed, Report
+from agvent.wire.client_messages import Deliver, Gap, Source
 from agvent.wire.codec import extended, extension
-from agvent.wire.messages import (
-    Copies,
-    Deliver,
-    Entered,
-    Entry,
-    Gap,
-    Interest,
-    Journey,
-    Passed,
-    Publication,
-    Report,
-    Source,
-    Target,
-    Trace,
-)
+from agvent.wire.parts import Entered, Publication, Target, Trace
 
 Deliveries = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 """For each client the subscriptions that an event goes to, as (key, version)."""

@@ -13,7 +13,7 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.records import Remembered
-from agvent.wire.messages import Publication
+from agvent.wire.parts import Publication
 
 LIVES_MAX = 4
 """Processes of one publisher whose events may still be on their way."""

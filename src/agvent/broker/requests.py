@@ -13,7 +13,7 @@ import msgspec
 from agvent import limits
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
-from agvent.wire.messages import Advertised, Subscribed
+from agvent.wire.client_messages import Advertised, Subscribed
 
 
 class Asked(msgspec.Struct):

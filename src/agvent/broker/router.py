@@ -11,7 +11,9 @@ from typing import Final
 from agvent import limits
 from agvent.broker.outbox import Outbox
 from agvent.broker.routes import Routes
-from agvent.wire.messages import Answer, AnyMessage, Body, Routed, Seek, Trace
+from agvent.wire.broker_messages import Answer, Body, Routed, Seek
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Trace
 
 SEEN_MAX: Final = 256
 """Broadcasts of one sender that are remembered. A sender has few under way: it seeks a broker once a second at most."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import Final
 
-from agvent.wire.messages import Trace
+from agvent.wire.parts import Trace
 
 HOP_US: Final = 100
 """What a hop costs beside its link, so that of equal ways the shorter is taken."""

@@ -25,9 +25,10 @@ from agvent.broker.records import Deliveries, Outcome, Visited
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
 from agvent.event import Budget
+from agvent.wire.broker_messages import Journey, Travel
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Journey, Publication, Target, Travel
 from agvent.wire.names import name_of
+from agvent.wire.parts import Publication, Target
 
 Then = Callable[[Decision, int], None]
 

@@ -18,7 +18,7 @@ from agvent import limits
 from agvent.broker.advertisements import Advertisements
 from agvent.broker.covering import Covering
 from agvent.broker.homes import HomeSubscriptions
-from agvent.wire.messages import Applied, Considered, Delta
+from agvent.wire.broker_messages import Applied, Considered, Delta
 
 BOOT_SHIFT = 32
 

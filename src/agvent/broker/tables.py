@@ -59,7 +59,7 @@ from agvent.broker.records import (
     Waited,
     Wanted,
 )
-from agvent.wire.messages import Report
+from agvent.wire.broker_messages import Report
 
 
 class Tables:

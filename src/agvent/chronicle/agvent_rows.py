@@ -13,7 +13,8 @@ from agvent.event import Cargo, Event
 from agvent.filters.sql_format import format_expression
 from agvent.filters.tree import Attribute, Call, Literal
 from agvent.store.values import encode_value
-from agvent.wire.messages import Answered, Entry, Publication
+from agvent.wire.broker_messages import Entry
+from agvent.wire.parts import Answered, Publication
 
 NULL: Final = Attribute(("null",))
 

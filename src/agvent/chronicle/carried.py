@@ -11,8 +11,8 @@ from agvent.broker.handover import event_of, merged
 from agvent.broker.records import Arrived
 from agvent.types import AgventType
 from agvent.wire.batches import taken_apart
+from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.lines import places_in
-from agvent.wire.messages import Deliver, Gap
 
 Delivered = tuple[Arrived, tuple[tuple[str, int], ...]]
 """An arrival without its event, and the subscriptions of one client that it is for, as (key, version)."""

@@ -49,9 +49,10 @@ from agvent.store.event_columns import LoggedEvent
 from agvent.store.shelf import DOCUMENT_TYPE
 from agvent.types import Advertisement
 from agvent.wire.batches import deliveries_in, taken_apart
+from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Deliver, Gap, Publication
 from agvent.wire.names import first_number, moves_of, name_of
+from agvent.wire.parts import Publication
 
 INCARNATION_SHIFT: Final = 32
 MOVE_SHIFT: Final = 44

@@ -14,7 +14,7 @@ import msgspec
 from agvent.broker.records import Accepted, Arrived, Kept, Record, Visited
 from agvent.chronicle.rows import Row
 from agvent.chronicle.words import DURABLE, logged_name, moment
-from agvent.wire.messages import Publication, Trace
+from agvent.wire.parts import Publication, Trace
 
 EVENTS_KEPT_MAX: Final = 16_384
 HOPS_WAITING_MAX: Final = 16_384

@@ -8,8 +8,8 @@ from typing import Final
 from agvent.broker.homes import key_of
 from agvent.chronicle.rows import Row
 from agvent.event import EPOCH, MICROSECOND
-from agvent.wire.messages import Publication
 from agvent.wire.names import name_of
+from agvent.wire.parts import Publication
 
 DURABLE: Final = "durable"
 """Fast events have no records, and so no rows."""

@@ -13,7 +13,7 @@ from agvent.types import AdvertisedAttribute, AgventType
 
 if TYPE_CHECKING:
     from agvent.net.connect import Connecting
-    from agvent.wire.messages import Advertised
+    from agvent.wire.client_messages import Advertised
 
 SUMMARY = "say that a client publishes a type"
 

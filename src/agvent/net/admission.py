@@ -8,7 +8,10 @@ from collections.abc import Callable
 from agvent.agents.received import Received
 from agvent.errors import AdmissionError, CallerError
 from agvent.event import Event
-from agvent.wire.messages import Admit, Admitted, Answered, AnyMessage, Call, Deliver, Dispose, ForHost, Invoke, Invoked
+from agvent.wire.client_messages import Deliver
+from agvent.wire.host_messages import Admit, Admitted, Dispose, ForHost, Invoke, Invoked
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Answered, Call
 
 AskHost = Callable[[ForHost], asyncio.Future[AnyMessage]]
 """Asks the sandbox host beside the subscriber's home."""

@@ -22,7 +22,7 @@ from agvent.broker.interface import Execute, Executed, Ran, Run
 from agvent.broker.records import Brought
 from agvent.errors import AdmissionError, CallerError, SandboxFault
 from agvent.sandbox.process import HostProcess
-from agvent.wire.messages import Answered
+from agvent.wire.parts import Answered
 
 if TYPE_CHECKING:
     from agvent.net.server import BrokerServer

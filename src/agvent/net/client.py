@@ -35,8 +35,19 @@ from agvent.net.since import Past, past_of, since_of
 from agvent.net.tls import Credentials
 from agvent.session.session import Session
 from agvent.types import AgventType
-from agvent.wire import messages as wire
-from agvent.wire.messages import AnyMessage, Attached, Deliver, ForHost, Gap, GetHostKey, Published, Refused, Stopped
+from agvent.wire.client_messages import (
+    Advertised,
+    Advertisements,
+    Attached,
+    Deliver,
+    Gap,
+    Published,
+    Refused,
+    Stopped,
+)
+from agvent.wire.client_messages import Subscribed as InForce
+from agvent.wire.host_messages import ForHost, GetHostKey, HostKey
+from agvent.wire.messages import AnyMessage
 
 if TYPE_CHECKING:
     import pyarrow
@@ -128,12 +139,12 @@ class Client:
 
     # Types
 
-    async def advertise(self, type: AgventType | str | type[Agvent]) -> wire.Advertised:
+    async def advertise(self, type: AgventType | str | type[Agvent]) -> Advertised:
         """Says that this client publishes events of a type, or agvents of a class; returns when the brokers that can be
         reached have answered with what they want of it, and names those that have not."""
         made, code = self.agvents.advertised(type) if inspect.isclass(type) else (_type_of(type), b"")
         answer = await self._answer(self._session.advertise(made, code))
-        assert isinstance(answer, wire.Advertised)
+        assert isinstance(answer, Advertised)
         return answer
 
     async def unadvertise(self, type: str) -> None:
@@ -162,7 +173,7 @@ class Client:
 
     async def _host_key(self) -> bytes:
         answer = await self._ask_host(GetHostKey(0))
-        assert isinstance(answer, wire.HostKey)
+        assert isinstance(answer, HostKey)
         return answer.key
 
     def _ask_host(self, asked: ForHost) -> asyncio.Future[AnyMessage]:
@@ -172,7 +183,7 @@ class Client:
     async def types(self, type: str = "") -> list[Found]:
         """What is published: all advertisements, or those of a type and its subtypes."""
         answer = await self._answer(self._session.get_advertisements(type))
-        assert isinstance(answer, wire.Advertisements)
+        assert isinstance(answer, Advertisements)
         return [Found(*one) for one in answer.found]
 
     # Subscriptions
@@ -362,7 +373,7 @@ class Client:
 
     def _resolve(self, message: AnyMessage) -> None:
         request = getattr(message, "request", 0)
-        if isinstance(message, wire.Subscribed) and request in self._asked:
+        if isinstance(message, InForce) and request in self._asked:
             subscribed = self._asked[request]
             subscribed.confirmed, subscribed.pending = message.confirmed, message.pending
             if not message.pending:

@@ -15,9 +15,9 @@ from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.net.admission import Admission
 from agvent.wire.batches import sequences_in
+from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import decode_event, decode_visitor
 from agvent.wire.lines import is_lines, lines_in, places_in
-from agvent.wire.messages import Deliver, Gap
 
 if TYPE_CHECKING:
     from agvent.net.since import Past

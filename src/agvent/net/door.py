@@ -17,8 +17,9 @@ from agvent.errors import AgventError, CallerError, DeniedError
 from agvent.net.grants import ALL, Grants
 from agvent.net.introduction import Introduction
 from agvent.net.tls import Peer
+from agvent.wire.client_messages import Advertise, Attach, Publish, Refused, Subscribe
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Advertise, AnyMessage, Attach, Publish, Refused, Subscribe
+from agvent.wire.messages import AnyMessage
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

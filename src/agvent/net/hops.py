@@ -16,8 +16,10 @@ from agvent import limits
 from agvent.broker.interface import Append, Came, Effect, Input, Send
 from agvent.broker.lifecycle import stages_of
 from agvent.broker.records import Accepted, Acknowledged, Arrived, Noticed, Visited
+from agvent.wire.broker_messages import Copies
+from agvent.wire.client_messages import Deliver
 from agvent.wire.lines import places_in
-from agvent.wire.messages import Copies, Deliver, Publication
+from agvent.wire.parts import Publication
 
 
 class Hop(msgspec.Struct, frozen=True):

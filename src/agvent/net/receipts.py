@@ -8,7 +8,7 @@ from typing import overload
 import msgspec
 
 from agvent.event import EventId
-from agvent.wire.messages import Published
+from agvent.wire.client_messages import Published
 
 
 class Receipt(msgspec.Struct, frozen=True):

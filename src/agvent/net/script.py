@@ -17,7 +17,7 @@ from agvent.event import Event
 from agvent.net.client import Client, Found, Receipt
 from agvent.net.deliveries import Delivery, GapNotice, Subscribed
 from agvent.types import AgventType
-from agvent.wire.messages import Advertised
+from agvent.wire.client_messages import Advertised
 
 Result = TypeVar("Result")
 

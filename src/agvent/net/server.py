@@ -51,8 +51,11 @@ from agvent.net.tls import dial_context, peer_of, server_context
 from agvent.net.visits import Visits
 from agvent.store.journal import Journal
 from agvent.wire.batches import taken_apart
+from agvent.wire.broker_messages import Hello
+from agvent.wire.client_messages import Attach, Publish, Subscribe
+from agvent.wire.host_messages import ForHost
 from agvent.wire.link import Change
-from agvent.wire.messages import AnyMessage, Attach, ForHost, Hello, Publish, Subscribe
+from agvent.wire.messages import AnyMessage
 from agvent.wire.names import name_of
 
 MEASURE_SECONDS = 1.0

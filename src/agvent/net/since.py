@@ -18,8 +18,8 @@ from msgspec.structs import replace
 from agvent.errors import CallerError
 from agvent.event import time_of
 from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed
+from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Deliver, Gap
 
 if TYPE_CHECKING:
     from agvent.store.event_columns import LoggedEvent

@@ -20,23 +20,12 @@ from agvent.net.behaviours import Behaviours
 from agvent.net.connection import Connection
 from agvent.net.own_client import OwnClient
 from agvent.types import AgventType, unadvertised
+from agvent.wire.client_messages import Deliver, Done, Refused
 from agvent.wire.codec import Visitor, decode_visitor
-from agvent.wire.messages import (
-    Admit,
-    Admitted,
-    Answered,
-    AnyMessage,
-    Deliver,
-    Dispose,
-    Done,
-    ForHost,
-    GetHostKey,
-    HostKey,
-    Invoke,
-    Invoked,
-    Refused,
-)
+from agvent.wire.host_messages import Admit, Admitted, Dispose, ForHost, GetHostKey, HostKey, Invoke, Invoked
+from agvent.wire.messages import AnyMessage
 from agvent.wire.names import name_of
+from agvent.wire.parts import Answered
 
 if TYPE_CHECKING:
     from agvent.net.server import BrokerServer

@@ -29,7 +29,7 @@ from agvent.sandbox.lanes import Lanes
 from agvent.sandbox.session import Allowance, Breach
 from agvent.sandbox.workers import Workers
 from agvent.wire.codec import encode_value
-from agvent.wire.messages import Answered
+from agvent.wire.parts import Answered
 
 QUARANTINED = "in quarantine"
 OUT_OF_TIME = "the batch's time is over"

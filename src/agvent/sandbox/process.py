@@ -35,7 +35,7 @@ from agvent.sandbox.requests import (
     write,
 )
 from agvent.sandbox.session import Allowance
-from agvent.wire.messages import Answered
+from agvent.wire.parts import Answered
 
 DIED = "the sandbox host died"
 TRIES = 2

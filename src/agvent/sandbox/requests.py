@@ -13,7 +13,7 @@ from agvent.agents.stops import Decision, Stop
 from agvent.errors import WireError
 from agvent.sandbox.session import Allowance
 from agvent.wire.codec import extended, extension
-from agvent.wire.messages import Answered
+from agvent.wire.parts import Answered
 
 LENGTH: Final = struct.Struct(">I")
 

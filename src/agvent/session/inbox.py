@@ -9,7 +9,7 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from agvent.wire.batches import sequences_in
-from agvent.wire.messages import Deliver, Gap
+from agvent.wire.client_messages import Deliver, Gap
 
 
 class Inbox:

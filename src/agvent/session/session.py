@@ -20,20 +20,16 @@ from agvent.filters.subscription import Subscription
 from agvent.session.inbox import Inbox
 from agvent.types import AgventType
 from agvent.wire.batches import grouped, put_together
-from agvent.wire.codec import content_of
-from agvent.wire.messages import (
+from agvent.wire.client_messages import (
     Advertise,
     Advertised,
-    AnyMessage,
     Attach,
     Attached,
     Deliver,
     Done,
-    ForHost,
     Gap,
     GetAdvertisements,
     Move,
-    Publication,
     Publish,
     Published,
     Received,
@@ -44,7 +40,11 @@ from agvent.wire.messages import (
     Unadvertise,
     Unsubscribe,
 )
+from agvent.wire.codec import content_of
+from agvent.wire.host_messages import ForHost
+from agvent.wire.messages import AnyMessage
 from agvent.wire.names import client_key
+from agvent.wire.parts import Publication
 
 Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move | ForHost
 

@@ -23,8 +23,8 @@ from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.sim.world import History
 from agvent.wire.batches import deliveries_in, taken_apart
+from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Deliver, Gap
 from agvent.wire.names import name_of
 
 EventKey = tuple[str, int]

@@ -22,7 +22,8 @@ from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
 from agvent.sim.topology import Edge
 from agvent.sim.trace import Trace
-from agvent.wire.messages import AnyMessage, Copies
+from agvent.wire.broker_messages import Copies
+from agvent.wire.messages import AnyMessage
 
 START_US = 1_700_000_000_000_000
 """Virtual time begins at a round second of 2023, so that times look like times."""

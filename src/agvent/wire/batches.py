@@ -12,8 +12,9 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from agvent import limits
+from agvent.wire.client_messages import Deliver
 from agvent.wire.lines import FEED, is_lines, lines_in, packed, places_in
-from agvent.wire.messages import Deliver, Publication
+from agvent.wire.parts import Publication
 
 
 def put_together(publications: Iterable[Publication]) -> Iterator[Publication]:

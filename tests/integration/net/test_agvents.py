@@ -33,7 +33,7 @@ from agvent.net.server import BrokerServer
 from agvent.net.tls import Credentials
 from agvent.net.visits import ANSWERS
 from agvent.types import AgventType
-from agvent.wire.messages import Entry
+from agvent.wire.broker_messages import Entry
 from tests.integration.net.story import LINE, Story, running
 from tests.publishing_house import Book, book
 

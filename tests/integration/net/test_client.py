@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow
 import pytest
 
-from agvent import Event, connect
+from agvent import Event, connect, limits
 from agvent.errors import CallerError, FilterError, NetworkFault, RefusedError
 from agvent.net.address import address_of
 from agvent.net.client import Client
@@ -122,6 +122,28 @@ def test_rows_of_arrow_are_events(url: str) -> None:
                     ("b", {"tags": []}),
                     (None, {"n": 3}),
                 ]
+
+    asyncio.run(story())
+
+
+def test_batches_that_are_published_at_once_have_their_own_receipts(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither has those of the other, though another's turn comes before each chunk, as when agvents are sealed."""
+    made = Client._made
+
+    async def slowly(client: Client, *given: Any) -> Any:
+        await asyncio.sleep(0)
+        return await made(client, *given)
+
+    monkeypatch.setattr(Client, "_made", slowly)
+
+    async def story() -> None:
+        async with connect(url) as client:
+            sizes = (3 * limits.BATCH_EVENTS_MAX, 2 * limits.BATCH_EVENTS_MAX, 1)
+            batches = [client.publish_batch([{"of": of}] * size) for of, size in enumerate(sizes)]
+            given = await asyncio.gather(*batches)
+            ids = [{receipt.id for receipt in receipts} for receipts in given]
+            assert [len(one) for one in ids] == [len(receipts) for receipts in given] == list(sizes)
+            assert len(set.union(*ids)) == sum(sizes)
 
     asyncio.run(story())
 

@@ -16,7 +16,7 @@ import pytest
 from agvent.net.client import Receipt
 from agvent.net.fleet import free_ports
 from agvent.store.journal_recovery import segment_paths
-from agvent.wire.messages import Deliver
+from agvent.wire.client_messages import Deliver
 from tests.integration.net.proxy import FaultProxy
 from tests.integration.net.story import LINE, RING, Story, received, running
 

@@ -16,9 +16,9 @@ from agvent.event import Event
 from agvent.net.address import address_of
 from agvent.net.local import local_broker
 from agvent.session.session import Session
+from agvent.wire.broker_messages import Hello
 from agvent.wire.codec import framed
 from agvent.wire.link import Change, LinkEnd
-from agvent.wire.messages import Hello
 
 CLIENT = framed(msgspec.json.encode({"agvent": 1, "kind": "client", "name": "mallory"}))
 

@@ -18,7 +18,7 @@ from agvent.event import Budget
 from agvent.net.client import Client
 from agvent.net.dialled import ask
 from agvent.sim.ledger import Ledger
-from agvent.wire.messages import Deliver, Stopped
+from agvent.wire.client_messages import Deliver, Stopped
 from tests.integration.net.story import LINE, Story, received, running
 
 COUNT = 80

@@ -9,7 +9,7 @@ from agvent.event import Cargo
 from agvent.filters.evaluate import evaluate
 from agvent.filters.sql import parse_sql
 from agvent.matching.subscriptions import Subscriptions
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 
 EVENT = {"price": 3}
 

@@ -16,7 +16,7 @@ from agvent.agents.types import type_of
 from agvent.errors import AdmissionError, BehaviourError, EventError
 from agvent.event import EventId
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 from tests.publishing_house import Book
 from tests.sandboxes import booked, trusted
 

@@ -13,7 +13,7 @@ from agvent.agents.sandbox import Arrival, Arrived, Task
 from agvent.agents.trusted import TrustedSandbox
 from agvent.event import Event
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, faults, trusted
 

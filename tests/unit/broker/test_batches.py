@@ -7,7 +7,8 @@ from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Run, Se
 from agvent.broker.records import Accepted, Arrived, Record
 from agvent.filters.subscription import Subscription
 from agvent.wire.batches import deliveries_in
-from agvent.wire.messages import Attach, Deliver, Publication, Publish, Published, Received, Refused, Subscribe
+from agvent.wire.client_messages import Attach, Deliver, Publish, Published, Received, Refused, Subscribe
+from agvent.wire.parts import Publication
 
 CONTENT = b'{"n":1}\n{"n":2}\n{"n":3}\n{"n":4}'
 BATCH = Publication("ada", 4, CONTENT, count=4)

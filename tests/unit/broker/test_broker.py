@@ -10,16 +10,12 @@ from agvent.broker.deliveries import BOOT_SHIFT
 from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.wire.codec import encode_event
-from agvent.wire.messages import (
-    Answered,
+from agvent.wire.broker_messages import Hello
+from agvent.wire.client_messages import (
     Attach,
     Attached,
-    Call,
     Deliver,
-    Hello,
     Move,
-    Publication,
     Publish,
     Published,
     Refused,
@@ -27,6 +23,8 @@ from agvent.wire.messages import (
     Subscribe,
     Subscribed,
 )
+from agvent.wire.codec import encode_event
+from agvent.wire.parts import Answered, Call, Publication
 from tests.fuzz.wire import MESSAGES
 
 EVENT = encode_event(Event(attributes={"price": 3}))

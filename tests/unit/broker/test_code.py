@@ -8,7 +8,7 @@ from agvent import limits
 from agvent.broker.records import Owned, decode_record, encode_record
 from agvent.broker.tables import Tables
 from agvent.types import AgventType
-from agvent.wire.messages import Entry
+from agvent.wire.broker_messages import Entry
 
 
 def entry(version: int, program: str, code: bytes, *, live: bool = True) -> Entry:

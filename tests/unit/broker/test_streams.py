@@ -12,7 +12,7 @@ from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.filters.subscription import Subscription
 from agvent.types import AgventType
-from agvent.wire.messages import Applied, Delta, Entry, Interest
+from agvent.wire.broker_messages import Applied, Delta, Entry, Interest
 
 TYPES = [AgventType(name=name) for name in ("Book", "Tape", "Film")]
 SECOND = 1_000_000

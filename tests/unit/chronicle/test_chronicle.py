@@ -17,8 +17,9 @@ from agvent.spark.recorded_answers import RecordedAnswers
 from agvent.store.log import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, AgventType
+from agvent.wire.broker_messages import Entry, Interest
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Answered, Call, Entered, Entry, Interest, Publication
+from agvent.wire.parts import Answered, Call, Entered, Publication
 
 AT = 1_700_000_000_000_000
 NOON = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agvent.broker.records import Accepted, Arrived
 from agvent.chronicle.incarnations import Incarnations, incarnations_in
-from agvent.wire.messages import Entered, Publication
+from agvent.wire.parts import Entered, Publication
 
 SECOND = 1_794_800_000
 

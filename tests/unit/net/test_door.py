@@ -11,7 +11,7 @@ from agvent.agents.portable import program_of
 from agvent.agents.types import type_of
 from agvent.net.door import Door, Principal
 from agvent.net.grants import ALL, Grants
-from agvent.wire.messages import Advertise
+from agvent.wire.client_messages import Advertise
 from tests.publishing_house import Book, Publication
 
 HOUSE = Ed25519PrivateKey.from_private_bytes(b"h" * 32)

@@ -21,7 +21,7 @@ from agvent.sandbox import host as host_room
 from agvent.sandbox.host import SandboxHost
 from agvent.sandbox.session import Allowance
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Call
+from agvent.wire.parts import Call
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, faults, trusted
 

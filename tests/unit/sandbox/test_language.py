@@ -27,7 +27,7 @@ from agvent.agents.sandbox import Task
 from agvent.agents.travelling import BUILTINS
 from agvent.sandbox.host import SandboxHost
 from agvent.wire.codec import encode_event
-from agvent.wire.messages import Call
+from agvent.wire.parts import Call
 from tests.sandboxes import trusted
 
 PRIMES = (2, 3, 5, 7)

@@ -18,7 +18,7 @@ from agvent.filters.subscription import Subscription
 from agvent.matching.subscriptions import Subscriptions
 from agvent.sandbox.host import SandboxHost
 from agvent.wire.codec import decode_event
-from agvent.wire.messages import Answered, Call
+from agvent.wire.parts import Answered, Call
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, trusted
 

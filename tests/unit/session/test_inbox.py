@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from agvent.session.inbox import Inbox
-from agvent.wire.messages import Deliver, Gap
+from agvent.wire.client_messages import Deliver, Gap
 
 
 def delivery(number: int, publisher: str, behind: int) -> Deliver:

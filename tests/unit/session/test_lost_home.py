@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agvent.filters.subscription import Subscription
 from agvent.session.session import Session
-from agvent.wire.messages import Attached, Subscribe, Subscribed
+from agvent.wire.client_messages import Attached, Subscribe, Subscribed
 
 
 def attached(session: Session, incarnation: int) -> list[Subscribe]:

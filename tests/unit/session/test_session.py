@@ -12,7 +12,9 @@ from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.session.session import Session
 from agvent.wire.batches import sequences_in
-from agvent.wire.messages import AnyMessage, Deliver, Gap, Publication, Published, Refused, Source
+from agvent.wire.client_messages import Deliver, Gap, Published, Refused, Source
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Publication
 
 ALL = Subscription(id="all")
 

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from agvent import limits
 from agvent.event import Event, Int32
 from agvent.wire.batches import after_number, deliveries_in, delivery_of, grouped, put_together, taken_apart
+from agvent.wire.client_messages import Deliver
 from agvent.wire.codec import content_of, decode_event, encode_event
 from agvent.wire.lines import is_lines, line_of, lines_in, packed, places_in, types_in
-from agvent.wire.messages import Deliver, Publication
+from agvent.wire.parts import Publication
 from tests.strategies import events
 
 LINES = (b'{"n":0}', b'{"n":1}', b'{"n":2}', b'{"n":3}')

@@ -7,8 +7,10 @@ from random import Random
 import pytest
 
 from agvent import limits
+from agvent.wire.client_messages import Done, Publish
 from agvent.wire.link import Change, LinkEnd
-from agvent.wire.messages import AnyMessage, Done, Publication, Publish
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Publication
 
 MS = 1_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from agvent.sim.ledger import Ledger
 from agvent.sim.world import World
-from agvent.wire.messages import Published, Refused
+from agvent.wire.client_messages import Published, Refused
 
 
 def lost(world: World, ledger: Ledger) -> list[str]:

@@ -10,7 +10,7 @@ import msgspec
 
 from agvent.sim.ledger import Heads, Ledger, is_for
 from agvent.sim.world import Told, World
-from agvent.wire.messages import Subscribe, Subscribed
+from agvent.wire.client_messages import Subscribe, Subscribed
 
 
 def unconfirmed(world: World, ledger: Ledger) -> list[str]:

@@ -1,0 +1,204 @@
+"""What a client and its broker say to each other."""
+
+from __future__ import annotations
+
+from agvent.filters.subscription import Subscription
+from agvent.types import AgventType
+from agvent.wire.parts import Message, Part, Publication
+
+
+class Source(Part, frozen=True):
+    """Where a client was at home before: its key there, and the last delivery it had from there."""
+
+    broker: str
+    incarnation: int
+    client: str
+    received: int
+
+
+class Attach(Message, frozen=True, tag=20):
+    """A client's first message on a link: the last deliveries it has, the first sequences it will send, and the broker
+    of which that is true. A client that knows of no broker says incarnation 0 and is told by Attached. `moves` counts
+    the homes it had before that one."""
+
+    client: str
+    incarnation: int
+    received: int
+    fast_received: int
+    sequence: int
+    fast_sequence: int
+    broker: str = ""
+    moves: int = 0
+
+
+class Attached(Message, frozen=True, tag=21):
+    """The broker's answer: what it has of this client, which may have been another process then. Another incarnation
+    than last time: the broker lost its disk, and with it this client."""
+
+    broker: str
+    incarnation: int
+    credit: int
+    sequence: int = 0  # the last ones that entered here
+    fast_sequence: int = 0
+    received: int = 0  # the last deliveries acknowledged: the next one sent comes after it
+    fast_received: int = 0
+    version: int = 0  # the highest of its subscriptions
+    moves: int = 0  # what to call it here: its `key_of_client`
+
+
+class Advertise(Message, frozen=True, tag=22):
+    request: int
+    type: AgventType
+    code: bytes = b""
+
+
+class Unadvertise(Message, frozen=True, tag=23):
+    request: int
+    type: str
+
+
+class Advertised(Message, frozen=True, tag=24):
+    """Who answered the advertisement with what it wants, and who has not yet."""
+
+    request: int
+    confirmed: tuple[str, ...]
+    pending: tuple[str, ...]
+
+
+class Subscribe(Message, frozen=True, tag=25):
+    request: int
+    version: int
+    subscription: Subscription
+
+
+class Unsubscribe(Message, frozen=True, tag=26):
+    request: int
+    subscription: str
+
+
+class Subscribed(Message, frozen=True, tag=27):
+    """Since which epoch each entry broker has it, and who has not yet. Sent again when those change."""
+
+    request: int
+    confirmed: dict[str, int]
+    pending: tuple[str, ...]
+
+
+class Done(Message, frozen=True, tag=28):
+    """The request is carried out, durably."""
+
+    request: int
+
+
+class Refused(Message, frozen=True, tag=29):
+    """The request or publication was the caller's mistake, and changed nothing."""
+
+    request: int
+    sequence: int
+    reason: str
+    fast: bool = False
+
+
+class GetAdvertisements(Message, frozen=True, tag=30):
+    """All advertisements, or those of a type and its subtypes."""
+
+    request: int
+    type: str = ""
+
+
+class Advertisements(Message, frozen=True, tag=31):
+    """For each advertisement its owner broker, its publisher and its type."""
+
+    request: int
+    found: tuple[tuple[str, str, AgventType], ...]
+
+
+class Publish(Message, frozen=True, tag=32):
+    publication: Publication
+
+
+class Published(Message, frozen=True, tag=33):
+    """Everything up to this sequence is accepted; `credit` more may be on their way unacknowledged."""
+
+    sequence: int
+    fast: bool
+    entry: str
+    epoch: int
+    credit: int
+
+
+class Received(Message, frozen=True, tag=36):
+    """The client has every delivery up to these numbers: of durable events, of fast ones."""
+
+    number: int
+    fast_number: int
+
+
+class Move(Message, frozen=True, tag=38):
+    """The client is at home here now, and was at these brokers before, the last one first: what they have for it is to
+    come here. Its subscriptions were said before this. Done: the home will see to it."""
+
+    request: int
+    sources: tuple[Source, ...]
+
+
+class Stopped(Message, frozen=True, tag=60):
+    """To a publisher: an agvent that finds its own way failed or ran out of its budget at a broker. It will not come to
+    the homes in `declined`."""
+
+    sequence: int
+    broker: str
+    reason: str
+    declined: tuple[str, ...]
+
+
+class TypeGone(Message, frozen=True, tag=37):
+    """The last publisher of a type and its subtypes is gone (NotifyUnadvertisement)."""
+
+    type: str
+
+
+class Deliver(Message, frozen=True, tag=34):
+    """One event for all the client's subscriptions that it matched.
+
+    `after` is the number sent before it, `behind` that of the same publisher's one before it: a large event may come
+    later than what was sent after it, and holds back its own publisher's events only.
+
+    Of a batch of `count` it has the events at `places`, and for each subscription which of those (batches.py). Each
+    event has a number: `number` is the last one's, and so is `sequence`.
+    """
+
+    number: int
+    after: int
+    behind: int
+    publisher: str
+    sequence: int
+    fast: bool
+    event: bytes
+    subscriptions: tuple[str, ...]
+    count: int = 1
+    places: bytes = b""
+    picked: tuple[bytes, ...] = ()
+
+    @property
+    def first(self) -> int:
+        """The sequence of its batch's first event."""
+        return self.sequence - self.count + 1
+
+    @property
+    def event_count(self) -> int:
+        return len(self.places) // 2 or self.count
+
+
+class Gap(Message, frozen=True, tag=35):
+    """Events that will not come: in the numbered stream of deliveries, so that it has its place and is acknowledged."""
+
+    number: int
+    after: int
+    behind: int
+    publisher: str
+    first: int
+    last: int
+    fast: bool
+    reason: str
+    subscriptions: tuple[str, ...]

@@ -1,0 +1,83 @@
+"""What the messages are made of. docs/broker.md says when each is sent.
+
+A tag is a message's number on the wire and is never given to another. Names of brokers, clients, types and
+subscriptions are text; times are microseconds since 1970 UTC; a sequence, version, position, epoch or number counts
+from 1, and 0 stands for none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+Trace = tuple[tuple[str, int], ...]
+"""The brokers a message passed, the first one first, each with the cost in µs of the link it then went out on."""
+
+
+class Part(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What messages are made of. Arrays on the wire: half the bytes of maps."""
+
+
+class Message(Part, frozen=True, tag_field="$"):
+    """A part that can stand alone; its tag says which it is."""
+
+
+class Publication(Part, frozen=True):
+    """An event as its publisher sent it. Brokers on the way keep `event` as bytes and do not read it.
+
+    `to` is an SQL filter over a subscriber's context, `destinations` the clients it is for (all if empty). `life` tells
+    a publisher's process from one before it that had the same name. `retried` are the sequences, from one to another,
+    that this life sent to a second entry because the first had not acknowledged them: a home drops the repeat.
+
+    A batch is `count` events, the last of which has this sequence; `event` is then a line for each (lines.py).
+    """
+
+    publisher: str
+    sequence: int
+    event: bytes
+    to: str = ""
+    destinations: tuple[str, ...] = ()
+    expires: int = 0
+    fast: bool = False
+    life: int = 0
+    retried: tuple[tuple[int, int], ...] = ()
+    count: int = 1
+
+    @property
+    def first(self) -> int:
+        """The sequence of its first event."""
+        return self.sequence - self.count + 1
+
+
+class Call(Part, frozen=True):
+    """A call of a behaviour that some filter makes."""
+
+    name: str
+    args: tuple[Any, ...]
+
+
+class Answered(Part, frozen=True):
+    """What a call gave: null where it failed, and then why."""
+
+    call: Call
+    value: Any
+    fault: str = ""
+
+
+class Entered(Part, frozen=True):
+    """Where and when an event entered: the entry broker, its incarnation, its epoch; what its behaviours said there."""
+
+    entry: str
+    incarnation: int
+    epoch: int
+    answers: tuple[Answered, ...] = ()
+
+
+class Target(Part, frozen=True):
+    """One home a copy is for: the home's position that the entry had applied, and the predecessor's sequence."""
+
+    home: str
+    incarnation: int
+    position: int
+    predecessor: int

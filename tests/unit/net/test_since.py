@@ -1,0 +1,65 @@
+"""The past of a subscription, as whoever iterates sees it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agvent.errors import CallerError
+from agvent.event import EventId
+from agvent.net.deliveries import Arrival, Delivery
+from agvent.net.since import Item, Past
+from agvent.wire.client_messages import Deliver
+
+
+def item(number: int) -> Item:
+    [made] = Arrival(Deliver(number, 0, 0, "ada", number, False, b"", ("s",)), lambda *_: None).items("s")
+    return made
+
+
+async def endless(*items: Item) -> AsyncIterator[Item]:
+    for one in items:
+        yield one
+    await asyncio.Event().wait()
+
+
+def test_a_past_that_is_ended_gives_what_it_read_and_then_its_end() -> None:
+    """As often as it is asked, and to whoever was waiting already."""
+
+    async def story() -> None:
+        past = Past(endless(item(1), item(2)))
+        first = await past.next()
+        await asyncio.sleep(0)
+        past.end()
+        second = await past.next()
+        assert isinstance(first, Delivery)
+        assert isinstance(second, Delivery)
+        assert (first.id, second.id) == (EventId("ada", 1), EventId("ada", 2))
+        assert [await past.next(), await past.next()] == [None, None]
+
+        idle = Past(endless())
+        waiting = asyncio.create_task(idle.next())
+        await asyncio.sleep(0)
+        idle.end()
+        async with asyncio.timeout(5):
+            assert await waiting is None
+
+    asyncio.run(story())
+
+
+def test_what_the_log_refuses_is_raised_where_it_is_read() -> None:
+    """Not in the task that reads ahead."""
+
+    async def refused() -> AsyncIterator[Item]:
+        yield item(1)
+        raise CallerError("no log")
+
+    async def story() -> None:
+        past = Past(refused())
+        await past.next()
+        with pytest.raises(CallerError, match="no log"):
+            await past.next()
+
+    asyncio.run(story())
