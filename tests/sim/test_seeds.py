@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 
 import pytest
 
+from agvent.broker.broker import Broker
 from agvent.sim.plan import MIXES, Plan, plan_of
 from agvent.sim.run import run
 from agvent.sim.sweep import run_twice
@@ -31,6 +33,7 @@ FOUND = {
     "a copy went round a cycle for ever": plan_of(6943, faults="members"),
     "an entry tried the second-best way again and again": plan_of(7575, faults="links"),
     "a broker joined through one that had left": plan_of(5, faults="members"),
+    "a copy on the way joined one whose event had been let go": plan_of(1244),
 }
 
 
@@ -45,6 +48,17 @@ def test_seeds_have_no_violation(first: int) -> None:
     """Every seed runs without a violation, twice the same way, over all topologies and mixes in turn."""
     verdicts = [run_twice(plan_of(seed)) for seed in range(first, first + CHUNK)]
     assert [(v.plan.command(), v.violations) for v in verdicts if v.violations] == []
+
+
+def test_a_run_that_crashes_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says what was raised and where, and the other runs go on."""
+
+    def crash(broker: Broker, *_: object) -> None:
+        raise ValueError("no such thing")
+
+    monkeypatch.setattr(Broker, "step", crash)
+    [violation] = run_twice(plan_of(1)).violations
+    assert re.fullmatch(r"crash: ValueError: no such thing \(test_seeds\.py:\d+\)", violation)
 
 
 def test_all_topologies_and_mixes_have_their_turn() -> None:

@@ -104,8 +104,10 @@ class Custody:
             self._of_home.setdefault(home, {})[key] = None
             self._waiting[key] = None
         if key in self.held:
+            held = self.held[key]
+            held.publication = held.publication if held.publication.event else publication  # the first were all lost
             for home, copy in copies.items():
-                self.held[key].copies.setdefault(home, copy)
+                held.copies.setdefault(home, copy)
         elif copies:
             self.held[key] = Held(entered, publication, copies, trace, {})
             self.event_count += publication.count

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
+from pathlib import Path
 
 import msgspec
 
@@ -41,12 +43,24 @@ class Summary(msgspec.Struct):
 
 
 def run_twice(plan: Plan) -> Verdict:
-    """The verdict on a plan; that it does not replay is a violation too."""
-    first = judged(plan, simulated(plan))
-    second = simulated(plan).digest.hexdigest()
+    """The verdict on a plan; that it crashes or does not replay is a violation too."""
+    try:
+        first = judged(plan, simulated(plan))
+        second = simulated(plan).digest.hexdigest()
+    except Exception as error:  # noqa: BLE001 - whatever a broker does not take
+        return _crashed(plan, error)
     if first.digest == second:
         return first
     return msgspec.structs.replace(first, violations=(*first.violations, "replay: the second run went another way"))
+
+
+def _crashed(plan: Plan, error: Exception) -> Verdict:
+    """The verdict on a run that came to no end: what was raised, and where."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    what = f"crash: {type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    return Verdict(
+        plan=plan, violations=(what,), digest="", steps=0, frames=0, events=0, deliveries=0, faults={}, virtual_s=0.0
+    )
 
 
 def _begin() -> None:
