@@ -93,6 +93,10 @@ LINK_SILENCE_US: Final = 3_500_000
 """Silence after which a link counts as down: three heartbeats lost in a row, which one frame in ten lost makes 1 in
 1,000."""
 
+LINK_STALL_US: Final = 1_400_000
+"""Silence after which a link between brokers counts as down while a frame waits for its acknowledgement, which takes
+LINK_ACK_US: the frame was then sent three times."""
+
 LINK_ACK_US: Final = 20_000
 """How long an acknowledgement waits for a frame to travel with; below what a person notices."""
 
@@ -123,6 +127,9 @@ COPIES_MAX: Final = 65_536
 HOME_COPIES_MAX: Final = COPIES_MAX // 4
 """Events that wait for one home: a home that is away for long does not stop the publishers for all the others. Beyond
 it the oldest become a gap notice."""
+
+PASSED_MAX: Final = 4_096
+"""Pairs of an entry and a home whose copies went to one neighbour last: whom to tell if it cannot be reached."""
 
 UNTAKEN_COPIES_MAX: Final = 256
 """Copies sent to a neighbour that it has not taken: a slow link keeps no more than that waiting in memory twice."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
+from agvent.broker.custody import Standing
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.behaviours import agvent
+from agvent.sim.network import Conditions
+from agvent.wire.link import Change
 from tests.sim.watched import SECOND, Watched
 
 
@@ -98,3 +103,33 @@ def test_a_subscription_calls_behaviours_once_at_the_entry() -> None:
         world.ask("p", "publish", agvent(Event(attributes={"price": price})))
     world.wait(1)
     assert world.delivered("s") == [(1, ("dear", "nested")), (2, ("broken",))]
+
+
+@pytest.mark.parametrize("killed", ["B2", "B3"])
+@pytest.mark.parametrize("fast", [False, True])
+def test_what_a_dead_broker_had_taken_over_is_sent_again_at_once(killed: str, *, fast: bool) -> None:
+    """Events that were on a transit broker's disk when it died arrive a few round trips later, and not when it is back:
+    from their entry if it was the next one, else by word of the broker that had passed them on to it."""
+    world = Watched([("B1", "B2"), ("B2", "B3"), ("B3", "B4"), ("B1", "B5"), ("B5", "B6"), ("B6", "B4"), ("B2", "B6")])
+    world.attach("p", "B1")
+    world.attach("s", "B4")
+    world.wait(1)
+    world.ask("s", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    world.brokers["B1"].broker.router.routes.measure("B5", SECOND, 0)
+    world.brokers["B2"].broker.router.routes.measure("B6", SECOND, 0)
+    after = {"B2": "B3", "B3": "B4"}[killed]
+    world.network.paths[killed, after].conditions = Conditions(delay_us=SECOND)
+    for _ in range(5):
+        world.ask("p", "publish", Event(), fast=fast)
+    world.wait(0.3)
+    assert world.delivered("s") == []
+    held = world.brokers["B1"].broker.tables.custody.held.values()
+    assert {copy.standing for event in held for copy in event.copies.values()} == {Standing.HANDED}
+    world.brokers[killed].crash(with_disk=True)
+    for before in ("B1", "B2", "B3", "B4"):
+        if killed in world.brokers[before].ends:
+            world.brokers[before].happened(killed, [Change.DOWN])
+            world.brokers[before].ends[killed].close(world.now)
+    world.wait(0.5)
+    assert [sequence for sequence, _ in world.delivered("s")] == [1, 2, 3, 4, 5]

@@ -99,7 +99,7 @@ def test_what_overtakes_its_predecessor_is_found_out_of_order(make: type[Broker]
     routes = world.brokers["B1"].broker.router.routes
     way = routes.choose("B3")
     assert way is not None
-    world.network.paths[way, "B3"].conditions = Conditions(delay_us=3 * SECOND // 2)
+    world.network.paths[way, "B3"].conditions = Conditions(delay_us=SECOND)
     world.ask("p", "publish", Event())
     world.run(world.now + SECOND // 20)
     routes.measure(way, 100 * SECOND, 0)

@@ -300,7 +300,7 @@ class DoesNotWait(Broken):
         (ForgetsWhatWasHanded, "duplicated", 0),
         (TakesRepeats, "duplicated", 109),
         (DoesNotWait, "order", 0),
-        (DoesNotSort, "order", 371),
+        (DoesNotSort, "order", 550),
     ],
 )
 def test_the_checkers_find_a_move_gone_wrong(make: type[Broker], checker: str, first_seed: int) -> None:

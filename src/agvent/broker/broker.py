@@ -25,6 +25,7 @@ from agvent.wire.broker_messages import (
     Adverts,
     Answer,
     Applied,
+    Astray,
     Body,
     Claim,
     Confirm,
@@ -95,7 +96,7 @@ class Broker:
                     self.router.rtts[given.link] = given.rtt_us
                     self.out.send(given.link, self.gossip.hello())
             elif isinstance(given, LinkDown):
-                self._lost_link(given.link)
+                self._lost_link(given.link, now)
             elif isinstance(given, Measured):
                 neighbour = self.router.names.get(given.link)
                 if neighbour is not None:
@@ -114,13 +115,13 @@ class Broker:
 
     # Links
 
-    def _lost_link(self, link: str) -> None:
+    def _lost_link(self, link: str, now: int) -> None:
         neighbour = self.router.down(link)
         if neighbour is None:
             self.clients.lost_link(link)
         elif neighbour not in self.router.links:
             self.gossip.greeted.pop(neighbour, None)
-            self.dispatch.lost_link(neighbour)
+            self.dispatch.lost_link(neighbour, now)
             self.legs.lost_link(neighbour)
 
     def _came(self, link: str, message: AnyMessage, now: int) -> None:
@@ -170,6 +171,8 @@ class Broker:
             self.legs.halted(body, now)
         elif isinstance(body, Report):
             self.legs.reported(body, now)
+        elif isinstance(body, Astray):
+            self.dispatch.astray(body)
         elif isinstance(body, Inquiry):
             self.arriving.inquired(body)
 

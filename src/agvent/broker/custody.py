@@ -57,7 +57,9 @@ class Held(msgspec.Struct):
     copies: dict[str, Copy]
     trace: Trace
     lost: dict[str, str]
+    before: tuple[str, ...] = ()  # the brokers it passed before its trace began anew
     ready: bool = False  # it may go on: on disk here, or at its entry
+    attempt: int = 0  # the last with which it came here
     since: int = 0
 
 
@@ -92,12 +94,22 @@ class Custody:
 
     def keep(self, record: Kept) -> None:
         copies = record.copies
-        self._hold(copies.entered, copies.publication, copies.targets, copies.trace)
+        self._hold(copies.entered, copies.publication, copies.targets, copies.trace, copies.before)
         held = self.held.get(key_of(copies.entered, copies.publication))
-        if copies.lost and held is not None:
+        if held is None:
+            return
+        held.attempt = max(held.attempt, copies.attempt)
+        if copies.lost:
             held.lost.update({target.home: copies.lost for target in copies.targets})
 
-    def _hold(self, entered: Entered, publication: Publication, targets: tuple[Target, ...], trace: Trace) -> None:
+    def _hold(
+        self,
+        entered: Entered,
+        publication: Publication,
+        targets: tuple[Target, ...],
+        trace: Trace,
+        before: tuple[str, ...] = (),
+    ) -> None:
         key = key_of(entered, publication)
         copies = {target.home: Copy(key, target) for target in targets if target.home != self.name}
         for home in copies:
@@ -109,7 +121,7 @@ class Custody:
             for home, copy in copies.items():
                 held.copies.setdefault(home, copy)
         elif copies:
-            self.held[key] = Held(entered, publication, copies, trace, {})
+            self.held[key] = Held(entered, publication, copies, trace, {}, before)
             self.event_count += publication.count
 
     def release(self, record: Released, *, fast: bool = False) -> None:
@@ -150,7 +162,7 @@ class Custody:
             if not key[4]:
                 for reason in dict.fromkeys(held.lost.get(home, "") for home in held.copies):
                     targets = tuple(c.target for home, c in held.copies.items() if held.lost.get(home, "") == reason)
-                    yield Kept(Copies(held.entered, held.publication, targets, held.trace, 0, reason))
+                    yield Kept(Copies(held.entered, held.publication, targets, held.trace, 0, reason, held.before))
 
     def beyond_quota(self) -> list[tuple[str, Key]]:
         """What entered here for homes that have not taken it for so long that they would fill this broker: for each of
@@ -291,11 +303,26 @@ class Custody:
         copy.wait_us = min(2 * copy.wait_us, limits.ANSWER_WAIT_MAX_US)
 
     def without(self, neighbour: str) -> None:
-        """The link to a neighbour is down: what it did not take waits again."""
+        """The link to a neighbour is down: what it did not take waits again, and what it took for others."""
         for held in self.held.values():
-            for copy in held.copies.values():
-                if copy.standing is Standing.SENT and copy.neighbour == neighbour:
+            for home, copy in held.copies.items():
+                was_handed = copy.standing is Standing.HANDED and home != neighbour
+                if copy.neighbour == neighbour and (was_handed or copy.standing is Standing.SENT):
                     self.wait(copy)
+
+    def astray(self, home: str) -> None:
+        """What entered here for a home may be on a disk that nobody can reach: it goes another way."""
+        for key in self._of_home.get(home, ()):
+            copy = self.held[key].copies[home]
+            if self.is_entry(key) and copy.standing in (Standing.SENT, Standing.HANDED):
+                self.retry(copy)
+
+    def came_again(self, held: Held, copies: Copies) -> None:
+        """Its entry sends it by another way: what it passed the first time, and where it went, says nothing now."""
+        held.attempt, held.trace, held.before = copies.attempt, copies.trace, copies.before
+        for copy in held.copies.values():
+            if copy.standing is Standing.SENT:
+                self.wait(copy)
 
     def settled(self, home: str, position: int) -> int:
         """The least position that a copy under way to a home carries, or the one that new copies will."""
@@ -312,8 +339,9 @@ class Custody:
             publication,
             tuple(copy.target for copy in copies),
             trace,
-            max(copy.attempt for copy in copies),
+            max(held.attempt, *(copy.attempt for copy in copies)),
             lost,
+            held.before,
         )
 
     def check(self) -> None:

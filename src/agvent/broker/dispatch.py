@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import msgspec
+
 from agvent import limits
 from agvent.broker.arriving import Arriving
 from agvent.broker.custody import Copy, Held, Key, key_of
@@ -15,7 +17,7 @@ from agvent.broker.outbox import Outbox
 from agvent.broker.records import Confirmed, Kept, Lost, Released
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
-from agvent.wire.broker_messages import Confirm, Copies, Took
+from agvent.wire.broker_messages import Astray, Confirm, Copies, Took
 from agvent.wire.parts import Target, Trace
 
 
@@ -25,6 +27,7 @@ class Dispatch:
     def __init__(self, tables: Tables, arriving: Arriving, router: Router, out: Outbox) -> None:
         self.tables, self.arriving, self.router, self.out = tables, arriving, router, out
         self.stirred = True
+        self._passed: dict[str, dict[tuple[str, str], int]] = {}  # neighbour -> entry, home -> when; the oldest first
 
     def ready(self, key: Key, now: int, *, at_once: bool = False) -> None:
         """Lets an event go on when it is on disk; on the way at once, because its entry has it on disk until its home
@@ -53,13 +56,14 @@ class Dispatch:
         others = tuple(target for target in copies.targets if target.home != self.tables.name)
         key = key_of(copies.entered, copies.publication)
         held = self.tables.custody.held.get(key)
-        if any(broker == self.tables.name for broker, _ in copies.trace):
+        if self.tables.name in (*copies.before, *(broker for broker, _ in copies.trace)):
             self._returned(copies, [target.home for target in others], held)
         new = tuple(target for target in others if self._is_owed(key, target))
         if new and self.tables.custody.is_full():
             return  # its entry has it still, and will send it again
-        if held is not None and copies.attempt:
-            held.trace = copies.trace  # sent again by another way: what it passed the first time says nothing now
+        if held is not None and copies.attempt > held.attempt and not self.tables.custody.is_entry(key):
+            self.tables.custody.came_again(held, copies)
+            self.stirred = True
         early = self.arriving.take(copies, mine[0]) if mine else ()
         if new or early:
             self.out.record(Kept(_narrowed(copies, (*new, *early))), durable=not fast)
@@ -82,7 +86,7 @@ class Dispatch:
                 self.tables.custody.returned(held.copies[home])
         if held is not None:
             is_entry = self.tables.custody.is_entry(key_of(copies.entered, copies.publication))
-            held.trace = () if is_entry else copies.trace
+            held.trace, held.before = ((), ()) if is_entry else (copies.trace, copies.before)
         self.stirred = True
 
     def _is_owed(self, key: Key, target: Target) -> bool:
@@ -116,6 +120,16 @@ class Dispatch:
                 custody.handed(held.copies[home], now)
         elif theirs:
             self._release(key, tuple(theirs))
+            self._pass(took.entry, theirs, neighbour, now)
+
+    def _pass(self, entry: str, homes: list[str], neighbour: str, now: int) -> None:
+        """Remembers whose copies a neighbour took."""
+        passed = self._passed.setdefault(neighbour, {})
+        for home in homes:
+            passed.pop((entry, home), None)
+            passed[entry, home] = now
+        while len(passed) > limits.PASSED_MAX:
+            del passed[next(iter(passed))]
 
     def _release(self, key: Key, homes: tuple[str, ...]) -> None:
         if key[4]:
@@ -171,7 +185,8 @@ class Dispatch:
     def found(self, broker: str) -> None:
         """A way to a broker was proved: copies that wait for it may take it, whatever they passed before."""
         for held in self.tables.custody.held.values():
-            if broker in held.copies:
+            if broker in held.copies and held.trace:
+                held.before = (*dict.fromkeys((*held.before, *(passed for passed, _ in held.trace))),)
                 held.trace = ()
         self.stirred = True
 
@@ -196,11 +211,23 @@ class Dispatch:
                 if home not in held.lost:
                     self.out.record(Lost(key[2], key[3], home, "expired"))
 
-    def lost_link(self, neighbour: str) -> None:
-        """A neighbour is unreachable: what it did not take goes another way now."""
+    def lost_link(self, neighbour: str, now: int) -> None:
+        """A neighbour is unreachable: what is owed goes another way now, from here or from its entry."""
         self.tables.custody.without(neighbour)
+        self.stirred = True
+        astray: dict[str, list[str]] = {}
+        for (entry, home), at in self._passed.pop(neighbour, {}).items():
+            if now - at <= limits.ANSWER_WAIT_MAX_US and neighbour not in (entry, home):
+                astray.setdefault(entry, []).append(home)
+        for entry, homes in astray.items():
+            self.router.send((entry,), Astray(tuple(homes)))
+
+    def astray(self, body: Astray) -> None:
+        """What this entry handed over for these homes is sent again; a home that has it drops the repeat."""
+        for home in body.homes:
+            self.tables.custody.astray(home)
         self.stirred = True
 
 
 def _narrowed(copies: Copies, targets: tuple[Target, ...]) -> Copies:
-    return Copies(copies.entered, copies.publication, targets, copies.trace, copies.attempt, copies.lost)
+    return msgspec.structs.replace(copies, targets=targets)

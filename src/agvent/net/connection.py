@@ -21,6 +21,9 @@ from agvent.wire.messages import AnyMessage
 CHOKED_POLL_US: Final = 50_000
 """How often a connection that cannot write looks at the time: its heartbeat is due and cannot go."""
 
+LATE_US: Final = 200_000
+"""A timer that is later than this says that the process stood still."""
+
 
 class Owner(Protocol):
     """Whose connection it is: a broker's or a client's."""
@@ -107,10 +110,10 @@ class Connection(asyncio.Protocol):
         """Sends a frame outside the link."""
         self.transport.write(framed(content))
 
-    def begin(self) -> None:
+    def begin(self, *, stall_us: int = limits.LINK_SILENCE_US) -> None:
         """Begins the link."""
         now = self._began = self.clock.now()
-        self.end = LinkEnd(now, now)
+        self.end = LinkEnd(now, now, stall_us=stall_us)
         self.pump()
 
     def pump(self) -> None:
@@ -137,7 +140,10 @@ class Connection(asyncio.Protocol):
         self._timer = None
         assert self.end is not None
         now = self.clock.now()
-        if self.end.poll(now) or (not self.end.up and now - self._began > limits.LINK_SILENCE_US):
+        if now - self._timer_at > LATE_US:  # this process stood still: what came meanwhile is to be read first
+            self._timer_at = now + LATE_US // 2
+            self._timer = self._loop.call_later(LATE_US / 2e6, self._poll)
+        elif self.end.poll(now) or (not self.end.up and now - self._began > limits.LINK_SILENCE_US):
             self.abort("silent for too long")
         else:
             self.pump()

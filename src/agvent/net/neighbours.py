@@ -129,7 +129,7 @@ class Neighbours:
             self.server.lost(self.linked[name], "replaced")
         self.linked[name] = connection
         self.troubles.pop(name, None)
-        self.server.link(connection, name)
+        self.server.link(connection, name, stall_us=limits.LINK_STALL_US)
 
     def lost(self, connection: Connection) -> None:
         for name in [name for name, one in self.linked.items() if one is connection]:

@@ -312,14 +312,14 @@ class BrokerServer:
         connection.say(msgspec.json.encode(TurnedAway(reason=reason, final=final)))
         connection.close(reason)
 
-    def link(self, connection: Connection, name: str) -> str:
+    def link(self, connection: Connection, name: str, *, stall_us: int = limits.LINK_SILENCE_US) -> str:
         """Begins a link on a connection that is introduced."""
         self._links_made += 1
         link = f"{name}#{self._links_made}"
         self.links[link] = connection
         self.log.say("link begun", link=link, address=_address(connection))
         connection.link = link
-        connection.begin()
+        connection.begin(stall_us=stall_us)
         return link
 
     def happened(self, connection: Connection, what: list[AnyMessage | Change]) -> None:

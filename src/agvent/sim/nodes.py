@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from agvent import limits
 from agvent.agents.sandbox import Task
 from agvent.broker.broker import Broker
 from agvent.broker.interface import (
@@ -56,9 +57,14 @@ class Node:
         self._poll_at = 0
 
     def open(self, peer: str) -> None:
-        self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now)
-        self.touched[peer] = None
+        self._connect(peer)
         self.pump()
+
+    def _connect(self, peer: str) -> None:
+        between_brokers = self.world.is_broker(self.name) and self.world.is_broker(peer)
+        stall_us = limits.LINK_STALL_US if between_brokers else limits.LINK_SILENCE_US
+        self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now, stall_us=stall_us)
+        self.touched[peer] = None
 
     def later(self, at: int, then: Callable[..., None], *args: Any) -> None:
         """Schedules something that does not outlive a crash, and waits out a pause."""
@@ -153,8 +159,7 @@ class BrokerNode(Node):
         self._appended, self._numbers, self._measured = [], [], 0
         self.broker = self.make(self.name, self.incarnation, self.disk.read(), now=self.world.now)
         for peer in self.world.peers(self.name):
-            self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now)
-            self.touched[peer] = None
+            self._connect(peer)
         self.do([])
 
     def restart(self) -> None:

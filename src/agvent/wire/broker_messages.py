@@ -51,6 +51,8 @@ class Copies(Message, frozen=True, tag=3):
     attempt: int = 0
     lost: str = ""
     """Why the entry let the event go (retention, expired): the copy then only keeps the chain whole."""
+    before: tuple[str, ...] = ()
+    """The brokers it passed before its trace began anew."""
 
 
 class Took(Message, frozen=True, tag=4):
@@ -234,7 +236,14 @@ class Inquiry(Message, frozen=True, tag=61):
     sequence: int
 
 
-Body = Delta | Applied | Confirm | Seek | Answer | Claim | Handing | Landed | Halted | Report | Inquiry
+class Astray(Message, frozen=True, tag=62):
+    """To the entry of copies that this broker passed on: the neighbour that took them, on the way to these homes, has
+    them on its disk and cannot be reached any more."""
+
+    homes: tuple[str, ...]
+
+
+Body = Delta | Applied | Confirm | Seek | Answer | Claim | Handing | Landed | Halted | Report | Inquiry | Astray
 
 
 class Routed(Message, frozen=True, tag=5):

@@ -23,6 +23,9 @@ from agvent.wire.messages import AnyMessage
 FRAME_OVERHEAD_BYTES: Final = 16
 """What a message adds to a frame beside its own bytes, at most."""
 
+STALL_ROUND_TRIPS: Final = 4
+"""A far peer has at least so many round trips for an acknowledgement, whatever `stall_us` is."""
+
 
 class Change(Enum):
     """What became of the link."""
@@ -73,10 +76,11 @@ _decoder = msgspec.msgpack.Decoder(Frame)
 
 
 class LinkEnd:
-    """One end. `token` must be larger than any this end ever had, restarts included."""
+    """One end. `token` must be larger than any this end ever had, restarts included. Silence for `stall_us` ends the
+    session if something waits to be acknowledged."""
 
-    def __init__(self, token: int, now: int) -> None:
-        self.token = token
+    def __init__(self, token: int, now: int, *, stall_us: int = limits.LINK_SILENCE_US) -> None:
+        self.token, self.stall_us = token, stall_us
         self.peer = 0
         self.damaged = 0  # frames refused since the beginning, for the statistics of the driver
         self._large_count = 0
@@ -89,6 +93,7 @@ class LinkEnd:
         self._queue: deque[bytes] = deque()
         self._large: deque[Large] = deque()
         self._unacked: dict[int, Unacked] = {}  # by number, ascending; at most LINK_WINDOW_FRAMES
+        self._asked = now  # when the first of them was sent
         self._sent = 0
         self._received = 0
         self._early: dict[int, Frame] = {}  # numbers after the next one, at most a window ahead
@@ -202,10 +207,18 @@ class LinkEnd:
 
     def poll(self, now: int) -> list[AnyMessage | Change]:
         """What silence brings: the link goes down."""
-        if not self.up or now - self._heard < limits.LINK_SILENCE_US:
+        if not self.up or now < self._silent_at:
             return []
         self.close(now)
         return [Change.DOWN]
+
+    @property
+    def _silent_at(self) -> int:
+        """When silence from now on would end the session."""
+        at = self._heard + limits.LINK_SILENCE_US
+        if not self._unacked:
+            return at
+        return min(at, max(self._heard, self._asked) + max(self.stall_us, STALL_ROUND_TRIPS * self.rtt_us))
 
     def frames(self, now: int) -> list[bytes]:
         """The frames to send now: repeats that are due, what is queued as far as the window allows, or a sign of
@@ -241,6 +254,8 @@ class LinkEnd:
         frame.messages = tuple(taken)
         if self._large:
             self._take_chunk(frame)
+        if not self._unacked:
+            self._asked = now
         self._unacked[frame.number] = Unacked(frame, now)
         return frame
 
@@ -265,7 +280,7 @@ class LinkEnd:
         if self._ack_at is not None:
             at = min(at, self._ack_at)
         if self.up:
-            at = min(at, self._heard + limits.LINK_SILENCE_US)
+            at = min(at, self._silent_at)
         if self._unacked:
             at = min(at, next(iter(self._unacked.values())).sent + self._repeat_us)
         return at

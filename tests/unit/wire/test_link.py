@@ -115,6 +115,39 @@ def test_silence_takes_a_link_down() -> None:
     assert line.got == ([Change.UP, Change.DOWN, Change.UP],) * 2
 
 
+def test_a_peer_that_does_not_acknowledge_is_down_sooner_than_one_that_was_not_asked() -> None:
+    """Between brokers: a second and a half of silence if a frame waits for its acknowledgement, else as for any."""
+    for is_asked, at in ((True, limits.LINK_STALL_US), (False, limits.LINK_SILENCE_US)):
+        line = Line()
+        line.ends = (LinkEnd(1, line.now, stall_us=limits.LINK_STALL_US), line.ends[1])
+        line.run(100)
+        line.loss = 1.0
+        if is_asked:
+            line.ends[0].send(Done(1))
+        silent_since = line.now
+        while line.ends[0].up:
+            line.tick()
+        assert at - limits.LINK_HEARTBEAT_US <= line.now - silent_since <= at + MS
+        assert line.got[0][-1] is Change.DOWN
+
+
+def test_a_peer_far_away_has_some_round_trips_for_its_acknowledgement() -> None:
+    """A link of a second's round trip stays up, though four of them are longer than a stall may be."""
+    end, now = LinkEnd(1, 0, stall_us=100 * MS), 1
+    far = LinkEnd(1, 0)
+    under_way: list[tuple[int, int, bytes]] = []
+    for now in range(1, 20_000 * MS, 10 * MS):
+        if now % (2_000 * MS) == 1:
+            end.send(Done(1))
+        for side, one in ((1, end), (0, far)):
+            under_way += [(now + 500 * MS, side, frame) for frame in one.frames(now)]
+        for due in [due for due in under_way if due[0] <= now]:
+            under_way.remove(due)
+            (end, far)[due[1]].receive(due[2], now)
+        assert Change.DOWN not in end.poll(now)
+    assert end.up
+
+
 def test_an_idle_link_stays_up_by_signs_of_life() -> None:
     """Where nothing is sent, ends show life about once a second, and no more."""
     line = Line()
