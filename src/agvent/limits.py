@@ -122,10 +122,12 @@ SEEK_WAIT_US: Final = 1_000_000
 """The first wait before a broker is sought again; twice as long each time, up to ANSWER_WAIT_MAX_US."""
 
 COPIES_MAX: Final = 65_536
-"""Events in a broker's custody; beyond it publishers wait and copies in transit are refused."""
+COPIES_BYTES_MAX: Final = 1 << 30
+"""Events in a broker's custody, and their bytes; beyond it publishers wait and copies in transit are refused."""
 
 HOME_COPIES_MAX: Final = COPIES_MAX // 4
-"""Events that wait for one home: a home that is away for long does not stop the publishers for all the others. Beyond
+HOME_COPIES_BYTES_MAX: Final = COPIES_BYTES_MAX // 4
+"""What of it waits for one home: a home that is away for long does not stop the publishers for all the others. Beyond
 it the oldest become a gap notice."""
 
 PASSED_MAX: Final = 4_096
@@ -142,9 +144,10 @@ DELIVERY_WINDOW_BYTES_MAX: Final = 32 << 20
 """Deliveries that a client may have unacknowledged, and the bytes of their events; one it may have always. An
 acknowledgement waits for an fsync of 10 ms, in which a client takes some hundreds."""
 
-CLIENT_DELIVERIES_MAX: Final = 10_000
-CLIENT_QUEUE_BYTES_MAX: Final = 64 << 20
-"""What waits for one client: a thousand such clients fill a disk of 64 GB. Beyond it the oldest become a gap notice."""
+CLIENT_DELIVERIES_MAX: Final = 65_536
+CLIENT_QUEUE_BYTES_MAX: Final = 256 << 20
+"""What waits for one client: at a thousand events a second, a minute's absence. Beyond it the oldest become a gap
+notice."""
 
 MOVE_WAIT_US: Final = 300_000_000
 MOVE_UNKNOWN_WAIT_US: Final = 5_000_000

@@ -69,6 +69,51 @@ def test_a_home_that_is_away_does_not_fill_an_entry(monkeypatch: pytest.MonkeyPa
     assert held == {}
 
 
+def test_what_waits_for_a_home_is_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large events for a home that is away: as many of the oldest as must go become a gap notice, and no more."""
+    monkeypatch.setattr(limits, "HOME_COPIES_BYTES_MAX", 100_000)
+    world = two_homes()
+    world.cut("B1", "B3")
+    for _ in range(12):
+        world.ask("p", "publish", Event(attributes={"x": "x" * 9_000}))
+        world.wait(1)
+    assert world.brokers["B1"].broker.tables.custody.event_bytes <= limits.HOME_COPIES_BYTES_MAX
+    world.mend("B1", "B3")
+    world.wait(30)
+    [(publisher, first, last, reason, _)] = gaps(world, "far")
+    assert (publisher, first, last, reason) == ("p", 1, 7, "retention")
+    assert [sequence for sequence, _ in world.delivered("far")] == list(range(8, 13))
+    assert [sequence for sequence, _ in world.delivered("near")] == list(range(1, 13))
+
+
+def test_a_client_that_is_away_has_a_quota_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of it is left when it was exceeded, whether many events were small or few were large."""
+    monkeypatch.setattr(limits, "CLIENT_QUEUE_BYTES_MAX", 100_000)
+    world = two_homes()
+    world.clients["far"].leave()
+    for size in (40_000, 1_000, 1_000, 40_000, 30_000):
+        world.ask("p", "publish", Event(attributes={"x": "x" * size}))
+        world.wait(1)
+    world.clients["far"].back()
+    world.wait(5)
+    assert gaps(world, "far") == [("p", 1, 4, "quota", ("all",))]
+    assert [sequence for sequence, _ in world.delivered("far")] == [5]
+
+
+def test_custody_that_is_full_in_bytes_makes_publishers_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with too many events: nothing is refused, and all go through when there is room."""
+    monkeypatch.setattr(limits, "COPIES_BYTES_MAX", 50_000)
+    world = two_homes()
+    world.cut("B1", "B3")
+    for _ in range(9):
+        world.ask("p", "publish", Event(attributes={"x": "x" * 9_000}))
+    world.wait(3)
+    assert world.brokers["B1"].broker.tables.custody.event_bytes < limits.COPIES_BYTES_MAX + 9_100
+    world.mend("B1", "B3")
+    world.wait(30)
+    assert [sequence for sequence, _ in world.delivered("far")] == list(range(1, 10))
+
+
 def test_a_full_entry_makes_publishers_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where custody is full, publications wait in credit and nothing is refused; all go through when there is room."""
     monkeypatch.setattr(limits, "COPIES_MAX", 8)

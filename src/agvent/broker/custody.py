@@ -74,12 +74,14 @@ class Custody:
         self.name, self.incarnation = name, incarnation
         self.held: dict[Key, Held] = {}
         self.event_count = 0  # in all that is held, batches counted by what is in them
+        self.event_bytes = 0  # of all that is held
         self.accepted: dict[tuple[str, bool], int] = {}  # publisher, fast -> last sequence that entered here
         self.chain: dict[
             tuple[str, int, str, bool], int
         ] = {}  # home, its incarnation, publisher, fast -> last sequence
         self.untaken: dict[str, int] = {}  # neighbour -> copies SENT to it
         self._of_home: dict[str, dict[Key, None]] = {}  # home -> events held for it, oldest first
+        self._bytes_of_home: dict[str, int] = {}  # and the bytes of those that are not lost to it
         self._waiting: dict[Key, None] = {}  # every event with a copy WAITING is here, and perhaps others
 
     # Records
@@ -100,7 +102,8 @@ class Custody:
             return
         held.attempt = max(held.attempt, copies.attempt)
         if copies.lost:
-            held.lost.update({target.home: copies.lost for target in copies.targets})
+            for home in (target.home for target in copies.targets if target.home in held.copies):
+                self._mark_lost(held, home, copies.lost)
 
     def _hold(
         self,
@@ -112,17 +115,37 @@ class Custody:
     ) -> None:
         key = key_of(entered, publication)
         copies = {target.home: Copy(key, target) for target in targets if target.home != self.name}
-        for home in copies:
-            self._of_home.setdefault(home, {})[key] = None
-            self._waiting[key] = None
-        if key in self.held:
-            held = self.held[key]
-            held.publication = held.publication if held.publication.event else publication  # the first were all lost
-            for home, copy in copies.items():
-                held.copies.setdefault(home, copy)
-        elif copies:
-            self.held[key] = Held(entered, publication, copies, trace, {}, before)
+        if not copies:
+            return
+        held = self.held.get(key)
+        if held is None:
+            held = self.held[key] = Held(entered, publication, {}, trace, {}, before)
             self.event_count += publication.count
+            self.event_bytes += len(publication.event)
+        elif not held.publication.event:
+            self._replace(held, publication)  # the first were all lost
+        self._waiting[key] = None
+        for home, copy in copies.items():
+            if home not in held.copies:
+                held.copies[home] = copy
+                self._of_home.setdefault(home, {})[key] = None
+                self._weigh(home, len(held.publication.event))
+
+    def _replace(self, held: Held, publication: Publication) -> None:
+        """Gives an event other content."""
+        more = len(publication.event) - len(held.publication.event)
+        held.publication = publication
+        self.event_bytes += more
+        for home in held.copies.keys() - held.lost.keys():
+            self._weigh(home, more)
+
+    def _mark_lost(self, held: Held, home: str, reason: str) -> None:
+        if home not in held.lost:
+            self._weigh(home, -len(held.publication.event))
+        held.lost[home] = reason
+
+    def _weigh(self, home: str, more: int) -> None:
+        self._bytes_of_home[home] = self._bytes_of_home.get(home, 0) + more
 
     def release(self, record: Released, *, fast: bool = False) -> None:
         self.drop((record.entry, record.incarnation, record.publisher, record.sequence, fast), record.homes)
@@ -138,11 +161,11 @@ class Custody:
         row."""
         key = (self.name, self.incarnation, record.publisher, record.sequence, False)
         held = self.held[key]
-        held.lost[record.home] = record.reason
+        self._mark_lost(held, record.home, record.reason)
         if held.copies[record.home].standing is Standing.DELEGATED:
             self.wait(held.copies[record.home])
         if len(held.lost) == len(held.copies):
-            held.publication = msgspec.structs.replace(held.publication, event=b"")
+            self._replace(held, msgspec.structs.replace(held.publication, event=b""))
         before = (*key[:3], held.copies[record.home].target.predecessor, False)
         if before in self.held and self.held[before].lost.get(record.home) == record.reason:
             copy, target = held.copies[record.home], self.held[before].copies[record.home].target
@@ -169,9 +192,14 @@ class Custody:
         them the oldest events, half the quota is left."""
         found: list[tuple[str, Key]] = []
         for home, keys in self._of_home.items():
-            if len(keys) > limits.HOME_COPIES_MAX:
+            size = self._bytes_of_home[home]
+            if len(keys) > limits.HOME_COPIES_MAX or size > limits.HOME_COPIES_BYTES_MAX:
                 kept = [k for k in keys if self.is_entry(k) and not k[4] and home not in self.held[k].lost]
-                found += [(home, key) for key in kept[: len(kept) - limits.HOME_COPIES_MAX // 2]]
+                for left, key in zip(range(len(kept), 1, -1), kept, strict=False):
+                    if left <= limits.HOME_COPIES_MAX // 2 and size <= limits.HOME_COPIES_BYTES_MAX // 2:
+                        break
+                    found.append((home, key))
+                    size -= len(self.held[key].publication.event)
         return found
 
     def drop(self, key: Key, homes: tuple[str, ...]) -> None:
@@ -180,13 +208,15 @@ class Custody:
             return
         for home in homes:
             copy = held.copies.pop(home, None)
-            held.lost.pop(home, None)
             if copy is not None:
                 self._leave(copy)
                 del self._of_home[home][key]
+            if copy is not None and held.lost.pop(home, None) is None:
+                self._weigh(home, -len(held.publication.event))
         if not held.copies:
             del self.held[key]
             self.event_count -= held.publication.count
+            self.event_bytes -= len(held.publication.event)
             self._waiting.pop(key, None)
 
     def void(self, home: str, incarnation: int) -> None:
@@ -272,7 +302,7 @@ class Custody:
         return self.untaken.get(neighbour, 0) < limits.UNTAKEN_COPIES_MAX
 
     def is_full(self) -> bool:
-        return self.event_count >= limits.COPIES_MAX
+        return self.event_count >= limits.COPIES_MAX or self.event_bytes >= limits.COPIES_BYTES_MAX
 
     def is_entry(self, key: Key) -> bool:
         return key[0] == self.name and key[1] == self.incarnation
@@ -346,6 +376,10 @@ class Custody:
 
     def check(self) -> None:
         assert self.event_count == sum(held.publication.count for held in self.held.values())
+        assert self.event_bytes == sum(len(held.publication.event) for held in self.held.values())
+        for home, keys in self._of_home.items():
+            owed_events = (self.held[key].publication.event for key in keys if home not in self.held[key].lost)
+            assert self._bytes_of_home[home] == sum(map(len, owed_events))
         assert all(held.copies and self.name not in held.copies for held in self.held.values())
         waiting = {k for k, h in self.held.items() for c in h.copies.values() if c.standing is Standing.WAITING}
         assert waiting <= self._waiting.keys() <= self.held.keys()
