@@ -12,14 +12,17 @@ from statistics import quantiles
 from typing import Any, Final
 
 from agvent.net.client import Client
+from agvent.net.connect import connect
 from agvent.net.deliveries import Delivery, Subscribed
 from agvent.net.dialled import ask
 from agvent.net.fleet import Fleet
 from agvent.sim.topology import ABDES
-from broker_network import LINE, Figure, batch, clients, network, pids, rate, resident_bytes
+from broker_network import LINE, Figure, batch, clients, network, pids, rate, received, resident_bytes
 
 LARGE_BYTES: Final = 10_000_000
+LARGE_PER_SECOND: Final = 5
 PER_SECOND: Final = 5_000
+SMALL_PER_SECOND: Final = 500
 SLICE_SECONDS: Final = 0.002
 """How often the paced publisher looks at the clock."""
 
@@ -82,11 +85,40 @@ async def large(scale: float) -> AsyncIterator[Figure]:
     with network(LINE, ["B1", "B2", "B3", "B4"]) as fleet:
         async with clients(fleet, "B1", "B4") as (publisher, subscriber):
             pair = (publisher, await subscriber.subscribe(topic="large"))
-            events = [{"$topic": "large", "x": os.urandom(LARGE_BYTES)} for _ in range(max(8, int(8 * scale)))]
+            events = [{"$topic": "large", "x": os.urandom(LARGE_BYTES)} for _ in range(max(8, int(24 * scale)))]
             for fast, target in ((True, "150"), (False, "50")):
                 run = await rate(batch, pair, events, fast=fast, brokers=pids(fleet))
                 row = f"10 MB over three hops, {'fast' if fast else 'durable'}"
                 yield Figure(row, run.rate * LARGE_BYTES / 1e6, "MB/s", target)
+            p99 = [await _beside(fleet, scale, None), await _beside(fleet, scale, pair)]
+    large_mb = LARGE_BYTES * LARGE_PER_SECOND / 1e6
+    row = f"{SMALL_PER_SECOND} small events/s beside {large_mb:g} MB/s of large ones, durable"
+    yield Figure(f"{row}: p99 alone", p99[0], "ms")
+    yield Figure(f"{row}: p99 beside", p99[1], "ms", f"{2 * p99[0]:.0f}: twice that alone")
+
+
+async def _beside(fleet: Fleet, scale: float, pair: tuple[Client, Subscribed] | None) -> float:
+    """The 99th percentile, in ms, that small durable events take over the same hops, alone or beside large ones."""
+    count = int(8 * SMALL_PER_SECOND * max(scale, 0.5))
+    entry, home = (str(fleet.members[name].address) for name in ("B1", "B4"))
+    async with connect(entry, name="small-out") as publisher, connect(home, name="small-in") as subscriber:
+        subscription = await subscriber.subscribe(topic="t")
+        both = asyncio.gather(seen(subscription, count), paced(publisher, count, SMALL_PER_SECOND))
+        if pair is not None:
+            await _stream(*pair, until=both)
+        found, _ = await both
+        await subscriber.unsubscribe(subscription)
+    return cuts(found)[1]
+
+
+async def _stream(publisher: Client, subscription: Subscribed, *, until: asyncio.Future[Any]) -> None:
+    """Large events at a steady rate, each taken when it comes."""
+    event = {"$topic": "large", "x": os.urandom(LARGE_BYTES)}
+    pending: list[asyncio.Future[Any]] = []
+    while not until.done():
+        pending += [asyncio.ensure_future(publisher.publish(event)), asyncio.ensure_future(received(subscription, 1))]
+        await asyncio.sleep(1 / LARGE_PER_SECOND)
+    await asyncio.gather(*pending)
 
 
 # Healing

@@ -104,7 +104,7 @@ def good_frames() -> tuple[bytes, ...]:
     for message in MESSAGES:
         ends[0].send(message)
     ends[0].send(Publish(Publication("p", 4, bytes(100_000))))
-    return tuple(unframed(frame)[:4_000] for frame in (*out, *ends[0].frames(6)))
+    return tuple(bytes(unframed(frame)[:4_000]) for frame in (*out, *ends[0].frames(6)))
 
 
 GOOD_FRAMES: Final = good_frames()

@@ -79,9 +79,9 @@ class Connection(asyncio.Protocol):
             self.owner.happened(self, what)
             self.pump()
 
-    def _take(self, frame: bytes, what: list[AnyMessage | Change]) -> None:
+    def _take(self, frame: memoryview, what: list[AnyMessage | Change]) -> None:
         if self.end is None:
-            self.owner.said(self, unframed(frame))
+            self.owner.said(self, bytes(unframed(frame)))
             return
         what += self.end.receive(frame, self.clock.now())
         if self.end.damaged:  # on a stream that TCP has checked: nothing after it can be trusted
@@ -123,8 +123,10 @@ class Connection(asyncio.Protocol):
         now = self.clock.now()
         if not self._choked:
             frames = self.end.frames(now)
-            if frames:
-                self.transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+            if len(frames) == 1:
+                self.transport.write(frames[0])
+            elif frames:
+                self.transport.writelines(frames)
         self._arm(now)
 
     def _arm(self, now: int) -> None:

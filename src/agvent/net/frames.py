@@ -14,11 +14,11 @@ class FrameSplitter:
     def __init__(self) -> None:
         self._rest = b""
 
-    def feed(self, data: bytes) -> list[bytes]:
-        """The frames that are whole now."""
+    def feed(self, data: bytes) -> list[memoryview]:
+        """The frames that are whole now, as views of what came."""
         if self._rest:
             data = self._rest + data
-        frames, offset = [], 0
+        view, frames, offset = memoryview(data), [], 0
         while len(data) - offset >= PREFIX.size:
             length, _ = PREFIX.unpack_from(data, offset)
             if length > limits.FRAME_BYTES_MAX:
@@ -26,7 +26,7 @@ class FrameSplitter:
             end = offset + PREFIX.size + length
             if end > len(data):
                 break
-            frames.append(data[offset:end])
+            frames.append(view[offset:end])
             offset = end
         self._rest = data[offset:]
         return frames

@@ -122,12 +122,12 @@ def framed(content: bytes) -> bytes:
     return PREFIX.pack(len(content), zlib.crc32(content)) + content
 
 
-def unframed(frame: bytes) -> bytes:
-    """The content of a whole frame; a WireError if length or checksum are wrong."""
+def unframed(frame: bytes | memoryview) -> memoryview:
+    """The content of a whole frame, not copied; a WireError if length or checksum are wrong."""
     if len(frame) < PREFIX.size:
         raise WireError(f"a frame of {len(frame)} bytes has no prefix")
     length, checksum = PREFIX.unpack_from(frame)
-    content = frame[PREFIX.size :]
+    content = memoryview(frame)[PREFIX.size :]
     if length != len(content) or length > limits.FRAME_BYTES_MAX:
         raise WireError(f"a frame says {length} bytes and has {len(content)}")
     if zlib.crc32(content) != checksum:

@@ -46,7 +46,7 @@ class Frame(msgspec.Struct, array_like=True, gc=False):
     messages: tuple[bytes, ...] = ()
     large: int = 0
     large_bytes: int = 0
-    chunk: bytes = b""
+    chunk: memoryview = memoryview(b"")
 
 
 class Large(msgspec.Struct):
@@ -60,7 +60,7 @@ class Large(msgspec.Struct):
 class Parts(msgspec.Struct):
     """A large message on its way in: what came of it, put together once."""
 
-    chunks: list[bytes]
+    chunks: list[memoryview]
     size: int = 0
 
 
@@ -127,7 +127,7 @@ class LinkEnd:
             self._large_count += 1
             self._large.append(Large(self._large_count, content))
 
-    def receive(self, data: bytes, now: int) -> list[AnyMessage | Change]:
+    def receive(self, data: bytes | memoryview, now: int) -> list[AnyMessage | Change]:
         """What a frame brings: messages in order, and changes of the link before or between them."""
         try:
             frame = _decoder.decode(unframed(data))
@@ -263,7 +263,7 @@ class LinkEnd:
         large = self._large.popleft()
         end = large.gone + limits.CHUNK_BYTES_MAX - FRAME_OVERHEAD_BYTES
         frame.large, frame.large_bytes = large.number, len(large.content)
-        frame.chunk = large.content[large.gone : end]
+        frame.chunk = memoryview(large.content)[large.gone : end]
         large.gone = end
         if end < len(large.content):
             self._large.insert(min(len(self._large), limits.LARGE_MESSAGES_MAX - 1), large)
