@@ -15,7 +15,9 @@ import json
 import os
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
@@ -36,7 +38,7 @@ from agvent.agents.publishing import published
 from agvent.agents.sandbox import Sandbox, Task
 from agvent.agents.types import type_of
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
+from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced, Tick
 from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.sandbox.host import SandboxHost
@@ -50,7 +52,7 @@ from agvent.store.log_writer import LogWriter
 from agvent.types import Advertisement
 from agvent.wire.client_messages import Advertise, Attach, Deliver, Publish, Received, Subscribe
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Call, Publication
+from agvent.wire.parts import Answered, Call, Publication
 from page import made_by, replace_block, short, table
 from process_tree import cpu_seconds
 
@@ -113,7 +115,9 @@ class Network:
         self.published = 0
         self.answered = 0
         self.now = 0
-        self.step([])
+        self.thread = ThreadPoolExecutor(1)
+        self.asked: deque[tuple[list[Run], Future[list[tuple[Answered, ...]]]]] = deque()
+        self.step([Tick()])
         for client in ("house", "shop"):
             self.step([LinkUp(client, to_broker=False), Came(client, Attach(client, 0, 0, 0, 1, 1))])
         self.step([Came("house", Advertise(1, type_of(cls)))])
@@ -121,8 +125,8 @@ class Network:
             self.step([Came("shop", Subscribe(number, 1, Subscription(id=f"s{number}", filter=text)))])
 
     def step(self, inputs: list[Input]) -> None:
-        """Steps until nothing is left to do. All the runs of a step go to the sandbox together."""
-        while True:
+        """Steps until nothing is left to do but to wait for the sandbox. All the runs of a step go to it together."""
+        while inputs:
             self.now += 1_000
             effects: list[Effect] = self.broker.step(inputs, self.now)
             inputs = []
@@ -131,15 +135,20 @@ class Network:
             for effect in effects:
                 if isinstance(effect, Send) and isinstance(effect.message, Deliver):
                     inputs.append(Came("shop", Received(effect.message.number, 0)))
-            runs = [effect for effect in effects if isinstance(effect, Run)]
-            answers = self.sandbox.run([Task(run.publisher, run.event, run.calls) for run in runs]) if runs else []
-            self.answered += sum(map(len, answers))
-            inputs += [Ran(run.number, found) for run, found in zip(runs, answers, strict=True)]
-            if not inputs:
-                return
+            if runs := [effect for effect in effects if isinstance(effect, Run)]:
+                self.asked.append((runs, self.thread.submit(self.sandbox.run, [_task(run) for run in runs])))
+
+    def wait(self, *, until: int) -> None:
+        """Takes the sandbox's answers until it has at most so many batches left."""
+        while len(self.asked) > until:
+            runs, answers = self.asked.popleft()
+            found = answers.result()
+            self.answered += sum(map(len, found))
+            self.step([Ran(run.number, of_run) for run, of_run in zip(runs, found, strict=True)])
 
     def publish(self, events: list[bytes]) -> int:
-        """Publishes them; how many answers that took."""
+        """Publishes them, a batch while the one before it is with the sandbox, as a broker's process does; how many
+        answers that took."""
         before = self.answered
         for first in range(0, len(events), BATCH):
             inputs: list[Input] = []
@@ -147,7 +156,13 @@ class Network:
                 self.published += 1
                 inputs.append(Came("house", Publish(Publication("house", self.published, event))))
             self.step(inputs)
+            self.wait(until=1)
+        self.wait(until=0)
         return self.answered - before
+
+
+def _task(run: Run) -> Task:
+    return Task(run.publisher, run.event, run.calls)
 
 
 def measured(what: str, events: list[bytes], calls: int, work: Callable[[list[bytes]], int]) -> dict[str, Any]:

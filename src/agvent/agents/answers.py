@@ -7,13 +7,12 @@ without running anything.
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
-from agvent import limits
-from agvent.event import Cargo, Value
+from agvent.event import Cargo, Event, Kind, Value, checked, kind_of
 from agvent.filters import tree
-from agvent.filters.evaluate import called
+from agvent.filters.evaluate import called, compared, evaluate
+from agvent.filters.kept import kept
 from agvent.filters.tree import Condition, walk
 from agvent.wire.codec import encode_value
 from agvent.wire.parts import Answered, Call
@@ -49,8 +48,17 @@ class Questions(Answers):
         self.missing.update(lacking)
         return not lacking
 
+    def judged(self, condition: Condition, event: Event) -> bool | None:
+        """What the oracle says of a condition that is ready; most compare one answer with a number, and are read from
+        the answers at once."""
+        key, op, right, unlike = _comparison(condition, self.opaque)
+        if key is None:
+            return evaluate(condition, event, self)
+        answer = checked(self._values[key])
+        return compared(op, None if kind_of(answer) is Kind.NULL else answer, right, unlike)
 
-@lru_cache(limits.CONDITIONS_KEPT_MAX)
+
+@kept
 def _written(condition: Condition, opaque: tuple[str, ...] | None) -> tuple[tuple[bytes, Call], ...]:
     """The calls of a condition whose arguments are literals. Those that stand beside an opaque attribute are decided
     inside a sandbox, and are not among them."""
@@ -60,6 +68,18 @@ def _written(condition: Condition, opaque: tuple[str, ...] | None) -> tuple[tupl
     literal = [part for part in found if all(isinstance(arg, tree.Literal) for arg in part.args)]
     calls = [Call(part.name, tuple(arg.value for arg in part.args)) for part in literal]  # type: ignore[union-attr]
     return tuple((_key(call.name, call.args), call) for call in calls)
+
+
+@kept
+def _comparison(condition: Condition, opaque: tuple[str, ...] | None) -> tuple[bytes | None, str, Any, bool | None]:
+    """Of a condition that compares a call, its arguments all written in it, with a literal: the call's key, and how it
+    is compared with what. Of any other one no key."""
+    match condition:
+        case tree.Compare(op, tree.Call(), tree.Literal(right), unlike):
+            written = _written(condition, opaque)
+            if written and kind_of(right) is not Kind.NULL:
+                return written[0][0], op, right, unlike
+    return None, "", None, None
 
 
 def _key(name: str, args: tuple[Any, ...]) -> bytes:

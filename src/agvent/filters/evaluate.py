@@ -7,13 +7,12 @@ Everything faster is tested against it, so nothing here is done for speed. Condi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final
 
-from agvent import limits
 from agvent.event import TYPES, Event, Int32, Kind, Value, checked, equal, event_of, kind_of
 from agvent.filters import functions
 from agvent.filters.arithmetic import computed
+from agvent.filters.kept import kept
 from agvent.filters.patterns import like_tokens, matches, topic_tokens, wildcard_tokens
 from agvent.filters.sql_format import format_sql
 from agvent.filters.tree import (
@@ -95,7 +94,7 @@ def _condition(node: Condition, event: Event, behaviours: Behaviours | None) -> 
         case OfType(operand, name):
             return _of_type(name, _found(operand, event, behaviours))
         case Compare(op, left, right, unlike):
-            return _compared(op, _value(left, event, behaviours), _value(right, event, behaviours), unlike)
+            return compared(op, _value(left, event, behaviours), _value(right, event, behaviours), unlike)
         case _:
             return _tested(node, _value(node.operand, event, behaviours))
 
@@ -105,7 +104,7 @@ def _is_opaque(node: Condition, opaque: Collection[str] | None) -> bool:
     return opaque is not None and not called(node).isdisjoint(opaque)
 
 
-@lru_cache(limits.CONDITIONS_KEPT_MAX)
+@kept
 def called(node: Condition) -> frozenset[str]:
     """The behaviours that a condition calls. Kept, because it is asked of the same conditions for every event."""
     return frozenset(part.name for part in walk(node) if isinstance(part, Call))
@@ -178,7 +177,8 @@ TEXT_TESTS: dict[str, Callable[[str, str], bool]] = {
 }
 
 
-def _compared(op: str, left: Any, right: Any, unlike: bool | None) -> bool | None:
+def compared(op: str, left: Any, right: Any, unlike: bool | None) -> bool | None:
+    """What a comparison says of two values, neither of them NaN."""
     if left is None or right is None:
         return None
     kind = kind_of(left)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from agvent.event import Event
 from agvent.filters.evaluate import Behaviours, evaluate
+from agvent.filters.tree import Condition
 from agvent.filters.xpath_evaluate import excesses
 from agvent.matching.arrays import I32, I64, U64, Records
 from agvent.matching.batch import Batch, Unanswered
@@ -147,6 +149,7 @@ def _confirmed(state: State, batch: Batch, behaviours: Behaviours | None, asked:
     kept: list[tuple[int, int]] = []
     made = lru_cache(EVENTS_KEPT)(batch.event)
     is_ready = getattr(behaviours, "is_ready", None)  # while answers are collected, what lacks some waits
+    judged = getattr(behaviours, "judged", None) or partial(_judged, behaviours)
     for event, ordinal, residual in asked.tolist():
         destination = int(state.destination[ordinal])
         if bits.shape[1] and int(bits[event, destination >> 6]) >> (destination & 63) & 1:
@@ -155,7 +158,7 @@ def _confirmed(state: State, batch: Batch, behaviours: Behaviours | None, asked:
         if is_ready is not None and not is_ready(state.store.residuals[residual]):
             continue
         if key not in answers:
-            answers[key] = evaluate(state.store.residuals[residual], made(event), behaviours)
+            answers[key] = judged(state.store.residuals[residual], made(event))
         if answers[key] is None:
             reasons = excesses(state.store.residuals[residual], made(event))
             batch.unanswered += [Unanswered(event, state.known[ordinal].id, reason) for reason in reasons]
@@ -164,6 +167,10 @@ def _confirmed(state: State, batch: Batch, behaviours: Behaviours | None, asked:
             if bits.shape[1]:
                 bits[event, destination >> 6] |= np.uint64(1 << (destination & 63))
     return np.array(sorted(kept), np.int64).reshape(-1, 2)
+
+
+def _judged(behaviours: Behaviours | None, condition: Condition, event: Event) -> bool | None:
+    return evaluate(condition, event, behaviours)
 
 
 def _found(events: I64, subscriptions: I32, count: int) -> Found:
