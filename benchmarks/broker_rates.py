@@ -48,7 +48,7 @@ async def subscriptions(scale: float) -> AsyncIterator[Figure]:
         with network([], ["B1"]) as fleet:
             async with clients(fleet, "B1", "B1") as (publisher, subscriber):
                 pair = (publisher, await _open(subscriber, count))
-                events = [{"k": key, "city": CITY} for key in keys(count, int(16_000 * scale))]
+                events = [{"k": key, "city": CITY} for key in keys(count, int(96_000 * scale))]
                 run = await rate(single, pair, events, fast=True, brokers=pids(fleet))
         at_ten = at_ten or run.rate
         aims = {5_000: "10x ActiveMQ", 50_000: f"{0.8 * at_ten:,.0f}: 80 % of that at 10"}
@@ -83,12 +83,12 @@ async def topic(scale: float) -> AsyncIterator[Figure]:
         with network([], ["B1"]) as fleet:
             async with clients(fleet, "B1", "B1") as (publisher, subscriber):
                 pair = (publisher, await subscriber.subscribe(topic="t"))
-                for how, count in ((single, 24_000), (batch, 120_000)):
+                for how, count in ((single, 120_000), (batch, 600_000)):
                     events = [{"$topic": "t", "x": "x" * size}] * int(count * scale)
                     runs[how.__name__] = await rate(how, pair, events, fast=True, brokers=pids(fleet))
         for name, run in runs.items():
             yield ours(f"{row}, {name}", run, "level with each peer" if name == "single" else "5x each peer")
-            async for figure in beside(topic_peers.PEERS, f"{row}, {name}", run.rate, size, int(24_000 * scale)):
+            async for figure in beside(topic_peers.PEERS, f"{row}, {name}", run.rate, size, int(72_000 * scale)):
                 yield figure
 
 
@@ -97,7 +97,7 @@ async def durable(scale: float) -> AsyncIterator[Figure]:
     with network([], ["B1"]) as fleet:
         async with clients(fleet, "B1", "B1") as (publisher, subscriber):
             pair = (publisher, await subscriber.subscribe(topic="t"))
-            for how, count, target in ((single, 24_000, "20,000"), (batch, 240_000, "150,000")):
+            for how, count, target in ((single, 120_000, "20,000"), (batch, 960_000, "150,000")):
                 events = [{"$topic": "t", "x": "x" * 16}] * int(count * scale)
                 run = await rate(how, pair, events, fast=False, brokers=pids(fleet))
                 yield ours(f"durable, {how.__name__}", run, target)

@@ -262,8 +262,9 @@ class Client:
         ends = microseconds(expires) if expires is not None else 0
         if self._is_full:
             await self._wait_for_room()
-        [made] = await self._made([event], budget)
-        sequence = self._session.publish(made, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
+        if isinstance(event, Agvent):
+            event = await self.agvents.event_of(event, self.broker, budget=budget)
+        sequence = self._session.publish(event, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
         published = await self._settled(sequence, fast=fast)
         reason = self._refused.pop((fast, sequence), None) if self._refused else None
         if reason is not None:

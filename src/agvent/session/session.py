@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from agvent import limits
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.session.gathering import Gathering
 from agvent.session.inbox import Inbox
 from agvent.types import AgventType
 from agvent.wire.batches import grouped, put_together
@@ -67,8 +68,10 @@ class Session:
         self.attached = False
         self.credit = 0
         self.requests: dict[int, Request] = {}  # unanswered, oldest first
-        self.unacknowledged: dict[tuple[bool, int], Publication] = {}  # in order of sequence for each kind
-        self.unacknowledged_events = 0  # in them
+        self._unacknowledged: dict[tuple[bool, int], Publication] = {}  # in order of sequence for each kind
+        self._gathering = Gathering()  # events that follow them
+        self._gathered = 0  # the last one's sequence
+        self.unacknowledged_events = 0  # in all these
         self.types: dict[str, Advertise] = {}
         self.subscriptions: dict[str, Subscribe] = {}
         self._sequences = [0, 0]  # durable, fast
@@ -127,10 +130,14 @@ class Session:
     ) -> int:
         """Publishes an event and gives its sequence; it goes out when the broker's credit allows, together with its
         neighbours."""
+        content, options = content_of(event), (to, destinations, expires, fast)
+        if not self._gathering.takes(content, options):
+            self._gather()
+        self._gathering.add(content, options)
+        self.unacknowledged_events += 1
         self._sequences[fast] += 1
-        sequence = self._sequences[fast]
-        self._queue(Publication(self.client, sequence, content_of(event), to, destinations, expires, fast, self.life))
-        return sequence
+        self._gathered = self._sequences[fast]
+        return self._gathered
 
     def publish_batch(
         self,
@@ -143,6 +150,7 @@ class Session:
     ) -> int:
         """Publishes events and gives the last one's sequence. If one of them is no event, none is published."""
         contents = [content_of(event) for event in events]
+        self._gather()
         for content, count in grouped(contents):
             self._sequences[fast] += count
             sequence = self._sequences[fast]
@@ -152,10 +160,24 @@ class Session:
         return self._sequences[fast]
 
     def _queue(self, publication: Publication) -> None:
-        key = (publication.fast, publication.sequence)
-        self.unacknowledged[key] = publication
         self.unacknowledged_events += publication.count
+        self._put(publication)
+
+    def _gather(self) -> None:
+        """Ends what was gathered: it is a publication."""
+        if self._gathering:
+            self._put(self._gathering.end(self.client, self._gathered, self.life))
+
+    def _put(self, publication: Publication) -> None:
+        key = (publication.fast, publication.sequence)
+        self._unacknowledged[key] = publication
         self._unsent.append(key)
+
+    @property
+    def unacknowledged(self) -> dict[tuple[bool, int], Publication]:
+        """Publications that no broker has acknowledged, by quality and last sequence, in order for each quality."""
+        self._gather()
+        return self._unacknowledged
 
     @property
     def sequence(self) -> int:
@@ -202,6 +224,8 @@ class Session:
             if self._owes_received:
                 self._owes_received = False
                 self._out.append(Received(*(inbox.acknowledged for inbox in self.inboxes)))
+            if len(self._sent) < self.credit and self._has_room:
+                self._gather()
             self._out.extend(Publish(publication) for publication in put_together(self._sendable()))
         out, self._out = self._out, []
         return out
@@ -209,7 +233,7 @@ class Session:
     def _sendable(self) -> Iterator[Publication]:
         while self._unsent and len(self._sent) < self.credit and self._has_room:
             key = self._unsent.popleft()
-            publication = self.unacknowledged.get(key)
+            publication = self._unacknowledged.get(key)
             if publication is not None:
                 self._sent[key] = len(publication.event)
                 self._sent_bytes += len(publication.event)
@@ -270,10 +294,10 @@ class Session:
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
-        ours = (key for key in self.unacknowledged if key[0] == message.fast)
+        ours = (key for key in self._unacknowledged if key[0] == message.fast)
         done = list(takewhile(lambda key: key[1] <= message.sequence, ours))
         for key in done:
-            count = self.unacknowledged.pop(key).count
+            count = self._unacknowledged.pop(key).count
             self.unacknowledged_events -= count
             if key in self._sent:
                 self._sent_bytes -= self._sent.pop(key)

@@ -1,0 +1,47 @@
+"""Events published one after another that will travel as one publication."""
+
+from __future__ import annotations
+
+from agvent import limits
+from agvent.wire.lines import FEED, is_lines
+from agvent.wire.parts import Publication
+
+Options = tuple[str, tuple[str, ...], int, bool]
+"""To whom, to which clients, when it expires, and whether it is fast."""
+
+
+class Gathering:
+    """Consecutive events with the same options, as many as a batch takes."""
+
+    def __init__(self) -> None:
+        self._contents: list[bytes] = []
+        self._bytes = 0
+        self._options: Options = ("", (), 0, False)
+
+    def __bool__(self) -> bool:
+        return bool(self._contents)
+
+    def takes(self, content: bytes, options: Options) -> bool:
+        """May an event join those that are here? If there are none, any may."""
+        contents = self._contents
+        if not contents:
+            return True
+        return (
+            options == self._options
+            and len(contents) < limits.BATCH_EVENTS_MAX
+            and self._bytes + len(content) < limits.BATCH_BYTES_MAX
+            and is_lines(content)
+            and is_lines(contents[0])
+        )
+
+    def add(self, content: bytes, options: Options) -> None:
+        self._contents.append(content)
+        self._bytes += len(content) + 1
+        self._options = options
+
+    def end(self, client: str, sequence: int, life: int) -> Publication:
+        """All that are here as one publication, the last of which has this sequence; then there are none."""
+        contents, (to, destinations, expires, fast) = self._contents, self._options
+        self._contents, self._bytes = [], 0
+        event = contents[0] if len(contents) == 1 else FEED.join(contents)
+        return Publication(client, sequence, event, to, destinations, expires, fast, life, count=len(contents))
