@@ -11,6 +11,7 @@ from itertools import pairwise
 from statistics import quantiles
 from typing import Any, Final
 
+import healing_peers
 from agvent.net.client import Client
 from agvent.net.connect import connect
 from agvent.net.deliveries import Delivery, Subscribed
@@ -18,6 +19,8 @@ from agvent.net.dialled import ask
 from agvent.net.fleet import Fleet
 from agvent.sim.topology import ABDES
 from broker_network import LINE, Figure, batch, clients, network, pids, rate, received, resident_bytes
+from healing_peers import Servers
+from peer_process import Installed
 
 LARGE_BYTES: Final = 10_000_000
 LARGE_PER_SECOND: Final = 5
@@ -133,6 +136,21 @@ async def healing(scale: float) -> AsyncIterator[Figure]:
     ):
         for figure in await _healed(row, target, fault, scale):
             yield figure
+        for peer, servers in healing_peers.PEERS:
+            for figure in await asyncio.to_thread(_peer_healed, peer, servers, row, scale):
+                yield figure
+
+
+def _peer_healed(peer: Installed, servers: type[Servers], row: str, scale: float) -> list[Figure]:
+    """How a peer's network does under the same load and fault, or how to get it."""
+    what = f"twelve servers at {PER_SECOND:,}/s, {row}: {peer.name}"
+    if missing := peer.missing():
+        return [Figure(f"{what}, longest gap", None, note=f"no {missing}: {peer.hint}")]
+    found = healing_peers.healed(servers, healing_peers.FAULTS[row], int(10 * PER_SECOND * scale), PER_SECOND)
+    return [
+        Figure(f"{what}, longest gap", found.gap_ms, "ms"),
+        Figure(f"{what}, lost or doubled", found.wrong, "events"),
+    ]
 
 
 async def _healed(row: str, target: str, fault: Callable[[Fleet], Awaitable[None]], scale: float) -> list[Figure]:

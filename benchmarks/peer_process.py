@@ -22,20 +22,25 @@ from broker_network import Run
 START_SECONDS_MAX: Final = 60.0
 
 
-class Peer(msgspec.Struct, frozen=True):
-    """Another broker: how to get it, what is missing of it here, and one measurement of it."""
+class Installed(msgspec.Struct, frozen=True):
+    """Another broker: how to get it, and what is missing of it here."""
 
     name: str
     hint: str
     needs: tuple[str, ...]  # programs and paths
     modules: tuple[str, ...]
-    measure: Callable[[int, int], Run]
-    """Of topics: a payload's bytes and the number of events. Of filters: the number of filters, and of events."""
 
     def missing(self) -> str:
         """What is not there; empty if everything is."""
         programs = [one for one in self.needs if shutil.which(one) is None and not Path(one).exists()]
         return ", ".join([*programs, *(one for one in self.modules if find_spec(one) is None)])
+
+
+class Peer(Installed, frozen=True):
+    """One measurement of it: of topics, a payload's bytes and the number of events; of filters, the number of filters,
+    and of events."""
+
+    measure: Callable[[int, int], Run]
 
 
 def free_port() -> int:
@@ -59,14 +64,14 @@ def started(make: Callable[[Path, int], tuple[list[str], dict[str, str]]]) -> It
             start_new_session=True,
         )
         try:
-            _wait_until_up(port, process)
+            wait_until_up(port, process)
             yield port, _family(process.pid)
         finally:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 
-def _wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
+def wait_until_up(port: int, process: subprocess.Popen[bytes]) -> None:
     until = time.monotonic() + START_SECONDS_MAX
     while time.monotonic() < until:
         assert process.poll() is None, f"the peer ended with {process.returncode}"
