@@ -143,11 +143,14 @@ class HomeSubscriptions:
     ) -> MatchedLines:
         """The same of a batch, in the order of the versions' keys, with the places of their events."""
         matched = self._index.match_json(content)
-        found = dict(matched.by_subscription())
+        found = matched.by_subscription()
         if len(self._calling):
-            found.update(self._calling.match_json(content, behaviours or Answers()).by_subscription())
-        versions = [(self.current[key], packed(places, count)) for key, places in found.items()]
-        versions = [(version, places) for version, places in versions if version.opened <= position]
+            found |= self._calling.match_json(content, behaviours or Answers()).by_subscription()
+        versions = [
+            (version, places if len(places) < 2 * count else b"")  # none stands for all
+            for version, places in zip(map(self.current.__getitem__, found), found.values(), strict=True)
+            if version.opened <= position
+        ]
         owed = [version for version in self.replaced if version.opened <= position < version.closed]
         if owed and not matched.rejected:
             events = [decode_event(line) for line in lines_in(content)]

@@ -33,19 +33,25 @@ def grouped(versions: Iterable[Version]) -> Deliveries:
 
 def recipients_of_batch(publication: Publication, found: Found, had: Collection[int]) -> Recipients:
     """Of a batch, without the events that came before by another entry."""
-    to = parsed_to(publication.to)
-    by_client: dict[str, list[tuple[tuple[str, int], bytes]]] = {}
+    if publication.to or publication.destinations:
+        to = parsed_to(publication.to)
+        found = [one for one in found if admits(to, publication.destinations, one[0])]
+    if had:
+        found = _without(found, publication.count, had)
+    by_client: dict[str, tuple[list[tuple[str, int]], list[bytes]]] = {}
     for version, places in found:
-        if had:
-            left = [place for place in places_in(places, publication.count) if place not in had]
-            if not left:
-                continue
-            places = packed(left, publication.count)
-        if admits(to, publication.destinations, version):
-            theirs = by_client.setdefault(version.client, [])
-            theirs.append(((version.subscription.id, version.number), places))
+        theirs = by_client.get(version.client)
+        if theirs is None:
+            theirs = by_client[version.client] = [], []
+        theirs[0].append((version.subscription.id, version.number))
+        theirs[1].append(places)
     clients = sorted(by_client.items())
     return Recipients(
-        tuple((client, tuple(key for key, _ in theirs)) for client, theirs in clients),
-        tuple(tuple(places for _, places in theirs) for _, theirs in clients),
+        tuple((client, tuple(keys)) for client, (keys, _) in clients),
+        tuple(tuple(places) for _, (_, places) in clients),
     )
+
+
+def _without(found: Found, count: int, had: Collection[int]) -> Found:
+    left = [(version, [at for at in places_in(places, count) if at not in had]) for version, places in found]
+    return [(version, packed(places, count)) for version, places in left if places]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,15 +59,21 @@ class Matches:
                 yield event, sorted(ids[start:end])
                 start = end
 
-    def by_subscription(self) -> Iterator[tuple[str, list[int]]]:
-        """Each subscription that was matched, by its id, with its events ascending."""
+    def by_subscription(self) -> dict[str, bytes]:
+        """Each subscription that was matched, by its id, with its events ascending: two bytes each, the lower first."""
         if not len(self.subscriptions):
-            return
+            return {}
+        assert self.event_count <= 1 << 16
         order = np.argsort(self.subscriptions, kind="stable")
-        ordinals, events = self.subscriptions[order], self.events[order]
-        starts = [0, *(np.flatnonzero(np.diff(ordinals)) + 1).tolist(), len(ordinals)]
-        for start, end in pairwise(starts):
-            yield self._known[ordinals[start]].id, events[start:end].tolist()
+        ordinals = self.subscriptions[order]
+        events = self.events[order].astype("<u2").tobytes()
+        starts = np.flatnonzero(np.diff(ordinals, prepend=-1))
+        ends = [*(2 * starts[1:]).tolist(), len(events)]
+        found, start = {}, 0
+        for ordinal, end in zip(ordinals[starts].tolist(), ends, strict=True):
+            found[self._known[ordinal].id] = events[start:end]
+            start = end
+        return found
 
     def to_arrow(self) -> pyarrow.Table:
         """A table with the columns `event` (int64) and `subscription` (string)."""

@@ -8,14 +8,15 @@ broker that confirmed it, everything older is in the log too.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from msgspec.structs import replace
 
-from agvent.errors import CallerError
+from agvent.errors import CallerError, NetworkFault
 from agvent.event import time_of
 from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed
 from agvent.wire.client_messages import Deliver, Gap
@@ -31,7 +32,16 @@ POLL_SECONDS: Final = 0.2
 PAST_ITEMS_MAX: Final = 2_048
 """Events that are read ahead of whoever iterates."""
 
+LOG_SECONDS_MAX: Final = 60.0
+"""How long a log that somebody writes may be behind the network."""
+
 Item = Delivery | GapNotice
+
+
+class Lacking(NamedTuple):
+    """The brokers from which the log has not heard of a subscription."""
+
+    brokers: list[str]
 
 
 def since_of(given: datetime | str) -> datetime | None:
@@ -76,11 +86,18 @@ class Past:
 
 async def past_of(subscribed: Subscribed, log: Path, since: datetime | None, client: str) -> AsyncIterator[Item]:
     """What a log has for a subscription that was just opened, up to where its present begins."""
-    history = None
-    while history is None:  # files tell nobody that they changed
+    begun = time.monotonic()
+    history: History | Lacking = Lacking([])
+    while isinstance(history, Lacking):  # files tell nobody that they changed
         await asyncio.sleep(POLL_SECONDS)
         if not subscribed.pending:
             history = await asyncio.to_thread(_history, log, subscribed, since, client)
+        if isinstance(history, Lacking) and history.brokers and time.monotonic() - begun > LOG_SECONDS_MAX:
+            silent = ", ".join(history.brokers)
+            raise NetworkFault(
+                f"{log} has not heard of this subscription from {silent} for {LOG_SECONDS_MAX:g} s",
+                hint="is agvent log follow running, and does it follow every broker?",
+            )
     id = subscribed.subscription.id
     if history.dropped:
         yield _item(Gap(0, 0, 0, "", 0, 0, False, "retention", (id,)), id)
@@ -90,17 +107,18 @@ async def past_of(subscribed: Subscribed, log: Path, since: datetime | None, cli
             yield _delivery(record, id)
 
 
-def _history(log: Path, subscribed: Subscribed, since: datetime | None, client: str) -> History | None:
+def _history(log: Path, subscribed: Subscribed, since: datetime | None, client: str) -> History | Lacking:
     """The past, if the log has the subscription in force at every broker that confirmed it."""
     from agvent.store.history import Asked, History, intervals  # noqa: PLC0415 - pyarrow and the matcher
 
     reader = _settled(log)
     if reader is None:
-        return None
+        return Lacking(sorted(subscribed.confirmed))
     subscription = subscribed.subscription
     in_force, still = intervals(reader, replace(subscription, id=f"{client}/{subscription.id}"))
-    if not {entry.partition("~")[0] for entry in still} >= subscribed.confirmed.keys():
-        return None
+    lacking = subscribed.confirmed.keys() - {entry.partition("~")[0] for entry in still}
+    if lacking:
+        return Lacking(sorted(lacking))
     return History(reader, Asked(subscription, client, since, datetime.now(UTC), in_force))
 
 

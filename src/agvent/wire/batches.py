@@ -87,13 +87,13 @@ def delivery_of(publication: Publication, ids: tuple[str, ...], picks: tuple[byt
     content, count = publication.event, publication.count
     places = b""
     if count > 1 and all(picks):
-        picked = [places_in(pick, count) for pick in picks]
-        union = sorted({place for pick in picked for place in pick}) if len(picks) > 1 else picked[0]
-        lines = lines_in(content)
-        content = FEED.join([lines[place] for place in union])
-        at = {place: number for number, place in enumerate(union)}
-        picks = tuple(packed([at[place] for place in pick], len(union)) for pick in picked)
-        places = packed(union, count)
+        union = sorted(set(places_in(b"".join(picks), count)))
+        if len(union) < count:
+            lines = lines_in(content)
+            content = FEED.join([lines[place] for place in union])
+            at = {place: number for number, place in enumerate(union)}
+            picks = tuple(packed([at[place] for place in places_in(pick, count)], len(union)) for pick in picks)
+            places = packed(union, count)
     return Deliver(
         0, 0, 0, publication.publisher, publication.sequence, publication.fast, content, ids, count, places, picks
     )  # fmt: skip

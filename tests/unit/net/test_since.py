@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import pytest
 
-from agvent.errors import CallerError
+from agvent.errors import CallerError, NetworkFault
 from agvent.event import EventId
-from agvent.net.deliveries import Arrival, Delivery
-from agvent.net.since import Item, Past
+from agvent.filters.subscription import Subscription
+from agvent.net import since
+from agvent.net.deliveries import Arrival, Delivery, Subscribed
+from agvent.net.since import Item, Lacking, Past, past_of
 from agvent.wire.client_messages import Deliver
 
 
@@ -60,6 +63,22 @@ def test_what_the_log_refuses_is_raised_where_it_is_read() -> None:
         past = Past(refused())
         await past.next()
         with pytest.raises(CallerError, match="no log"):
+            await past.next()
+
+    asyncio.run(story())
+
+
+def test_a_log_that_does_not_hear_of_the_subscription_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever iterates is told which brokers it lacks, and what to look at."""
+    monkeypatch.setattr(since, "LOG_SECONDS_MAX", 0.3)
+    monkeypatch.setattr(since, "_history", lambda *_: Lacking(["B2", "B3"]))
+
+    async def story() -> None:
+        subscribed = Subscribed(Subscription(id="s"))
+        past = Past(past_of(subscribed, Path("log"), None, "ada"))
+        with pytest.raises(NetworkFault, match=r"log has not heard of this subscription from B2, B3 for 0\.3 s"):
             await past.next()
 
     asyncio.run(story())
