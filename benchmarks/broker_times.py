@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from itertools import pairwise
 from statistics import quantiles
 from typing import Any, Final
@@ -29,6 +29,7 @@ SMALL_PER_SECOND: Final = 500
 SLICE_SECONDS: Final = 0.002
 """How often the paced publisher looks at the clock."""
 
+Doing = Coroutine[Any, Any, None]
 Seen = list[tuple[float, float, int]]
 """When each event came, when it was published, and which it was."""
 
@@ -47,21 +48,24 @@ async def seen(subscription: Subscribed, count: int) -> Seen:
 
 
 async def paced(
-    publisher: Client, count: int, per_second: float, *, at: Mapping[int, Callable[[], Awaitable[None]]] | None = None
+    publisher: Client,
+    count: int,
+    per_second: float,
+    *,
+    at: Mapping[int, Callable[[], Doing]] | None = None,
 ) -> None:
     """Publishes at a steady rate, each event in a call of its own; `at` has what else happens, and before which."""
-    pending: list[asyncio.Future[Any]] = []
     began, number = time.perf_counter(), 0
-    while number < count:
-        now = time.perf_counter()
-        while number < min(count, (now - began) * per_second):
-            if at and number in at:
-                pending.append(asyncio.ensure_future(at[number]()))
-            event = {"$topic": "t", "n": number, "at": time.perf_counter()}
-            pending.append(asyncio.ensure_future(publisher.publish(event)))
-            number += 1
-        await asyncio.sleep(SLICE_SECONDS)
-    await asyncio.gather(*pending)
+    async with asyncio.TaskGroup() as under_way:  # it lets go of what is done, so this process does not grow
+        while number < count:
+            now = time.perf_counter()
+            while number < min(count, (now - began) * per_second):
+                if at and number in at:
+                    under_way.create_task(at[number]())
+                event = {"$topic": "t", "n": number, "at": time.perf_counter()}
+                under_way.create_task(publisher.publish(event))
+                number += 1
+            await asyncio.sleep(SLICE_SECONDS)
 
 
 def cuts(found: Seen) -> tuple[float, float]:
@@ -153,7 +157,7 @@ def _peer_healed(peer: Installed, servers: type[Servers], row: str, scale: float
     ]
 
 
-async def _healed(row: str, target: str, fault: Callable[[Fleet], Awaitable[None]], scale: float) -> list[Figure]:
+async def _healed(row: str, target: str, fault: Callable[[Fleet], Doing], scale: float) -> list[Figure]:
     names = list(dict.fromkeys(name for edge in ABDES for name in edge))
     count = int(10 * PER_SECOND * scale)
     with network(list(ABDES), names) as fleet:
