@@ -174,6 +174,7 @@ BATCH_BYTES_MAX: Final = 48 << 10
 A thousand share the cost of a step, and wait for each other less than a millisecond."""
 
 PUBLISH_EVENTS_MAX: Final = 8_192
+PUBLISH_UNDER_WAY_MAX: Final = PUBLISH_EVENTS_MAX + BATCH_EVENTS_MAX
 """Events that a client may have unacknowledged, batches counted by what is in them: what a home remembers of a life
 that sent them to two entries."""
 

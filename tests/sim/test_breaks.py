@@ -9,6 +9,7 @@ from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.behaviours import agvent
 from agvent.sim.network import Conditions
+from agvent.wire.broker_messages import Copies
 from agvent.wire.link import Change
 from tests.sim.watched import SECOND, Watched
 
@@ -133,3 +134,42 @@ def test_what_a_dead_broker_had_taken_over_is_sent_again_at_once(killed: str, *,
             world.brokers[before].ends[killed].close(world.now)
     world.wait(0.5)
     assert [sequence for sequence, _ in world.delivered("s")] == [1, 2, 3, 4, 5]
+
+
+def test_a_link_that_flaps_does_not_fill_a_slow_one_behind_it() -> None:
+    """Each time what was on the way is sent again; what still waits for the slow link does not wait there twice."""
+    edges = [
+        ("B1", "B2"),
+        ("B2", "B3"),
+        ("B3", "B4"),
+        ("B1", "B5"),
+        ("B5", "B6"),
+        ("B6", "B4"),
+        ("B2", "B6"),
+        ("B3", "B7"),
+    ]
+    world = Watched(edges)
+    for ends in (("B3", "B7"), ("B7", "B3")):
+        world.network.paths[ends].conditions = Conditions(delay_us=5_000, bytes_per_s=5_000)
+    for client, home in (("p", "B1"), ("s", "B4"), ("t", "B7")):
+        world.attach(client, home)
+    world.wait(2)
+    for client in ("s", "t"):
+        world.ask(client, "subscribe", Subscription(id="all"))
+    world.wait(2)
+    world.watch.sent.clear()
+    for _ in range(20):
+        for _ in range(15):
+            world.ask("p", "publish", Event())
+        world.wait(0.5)
+        for here, there in (("B3", "B4"), ("B4", "B3")):
+            node = world.brokers[here]
+            if node.ends[there].up:
+                node.happened(there, [Change.DOWN])
+                node.ends[there].close(world.now)
+                node.touched[there] = None
+                node.pump()
+    world.wait(10)
+    assert (len(world.delivered("s")), len(world.delivered("t"))) == (300, 300)
+    assert world.brokers["B1"].broker.tables.custody.held == {}
+    assert world.watch.hops(Copies).count(("B3", "B7")) <= 2 * 300

@@ -86,6 +86,27 @@ def test_what_waits_for_a_home_is_bounded_in_bytes_too(monkeypatch: pytest.Monke
     assert [sequence for sequence, _ in world.delivered("near")] == list(range(1, 13))
 
 
+def test_what_is_on_the_way_through_a_hub_costs_its_own_publishers_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies of others fill a home's share in bytes; the hub's own few are not let go for them."""
+    monkeypatch.setattr(limits, "HOME_COPIES_BYTES_MAX", 100_000)
+    world = Watched([("B1", "B2"), ("B2", "B3")])
+    for client, home in (("local", "B2"), ("far", "B1"), ("s", "B3")):
+        world.attach(client, home)
+    world.wait(1)
+    world.ask("s", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    world.cut("B2", "B3")
+    for client, size, count in (("local", 10, 10), ("far", 9_500, 10), ("local", 6_000, 2)):
+        for _ in range(count):
+            world.ask(client, "publish", Event(attributes={"x": "x" * size}))
+            world.wait(0.3)
+    world.wait(3)
+    world.mend("B2", "B3")
+    world.wait(30)
+    assert gaps(world, "s") == []
+    assert len(world.delivered("s")) == 22
+
+
 def test_a_client_that_is_away_has_a_quota_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Half of it is left when it was exceeded, whether many events were small or few were large."""
     monkeypatch.setattr(limits, "CLIENT_QUEUE_BYTES_MAX", 100_000)

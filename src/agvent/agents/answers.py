@@ -75,10 +75,10 @@ def _comparison(condition: Condition, opaque: tuple[str, ...] | None) -> tuple[b
     """Of a condition that compares a call, its arguments all written in it, with a literal: the call's key, and how it
     is compared with what. Of any other one no key."""
     match condition:
-        case tree.Compare(op, tree.Call(), tree.Literal(right), unlike):
-            written = _written(condition, opaque)
-            if written and kind_of(right) is not Kind.NULL:
-                return written[0][0], op, right, unlike
+        case tree.Compare(op, tree.Call(_, args), tree.Literal(right), unlike):
+            is_written = all(isinstance(arg, tree.Literal) for arg in args) and kind_of(right) is not Kind.NULL
+            if is_written and (calls := _written(condition, opaque)):
+                return calls[0][0], op, right, unlike
     return None, "", None, None
 
 

@@ -60,7 +60,7 @@ class Attachment(msgspec.Struct):
 
     def keep(self, publication: Publication) -> None:
         """Keeps one that is early, as far as a client may have any unacknowledged; who sends more sends in vain."""
-        if len(self.early) < limits.PUBLISH_CREDIT and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
+        if len(self.early) < limits.PUBLISH_UNDER_WAY_MAX and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
             expected = self.expected[publication.fast]
             place = (publication.fast, max(publication.first, expected))
             before = self.early.get(place)

@@ -46,7 +46,9 @@ class Copy(msgspec.Struct):
     neighbour: str = ""
     due: int = 0
     wait_us: int = limits.ANSWER_WAIT_US
-    attempt: int = 0
+    attempt: int = 0  # of this broker's
+    came: int = 0  # the attempt with which it came here
+    again: bool = False  # it came again while it was SENT: it goes there once more when that is taken
 
 
 class Held(msgspec.Struct):
@@ -59,7 +61,6 @@ class Held(msgspec.Struct):
     lost: dict[str, str]
     before: tuple[str, ...] = ()  # the brokers it passed before its trace began anew
     ready: bool = False  # it may go on: on disk here, or at its entry
-    attempt: int = 0  # the last with which it came here
     since: int = 0
 
 
@@ -100,9 +101,9 @@ class Custody:
         held = self.held.get(key_of(copies.entered, copies.publication))
         if held is None:
             return
-        held.attempt = max(held.attempt, copies.attempt)
-        if copies.lost:
-            for home in (target.home for target in copies.targets if target.home in held.copies):
+        for home in (target.home for target in copies.targets if target.home in held.copies):
+            held.copies[home].came = max(held.copies[home].came, copies.attempt)
+            if copies.lost:
                 self._mark_lost(held, home, copies.lost)
 
     def _hold(
@@ -192,15 +193,24 @@ class Custody:
         them the oldest events, half the quota is left."""
         found: list[tuple[str, Key]] = []
         for home, keys in self._of_home.items():
-            size = self._bytes_of_home[home]
-            if len(keys) > limits.HOME_COPIES_MAX or size > limits.HOME_COPIES_BYTES_MAX:
-                kept = [k for k in keys if self.is_entry(k) and not k[4] and home not in self.held[k].lost]
-                for left, key in zip(range(len(kept), 1, -1), kept, strict=False):
-                    if left <= limits.HOME_COPIES_MAX // 2 and size <= limits.HOME_COPIES_BYTES_MAX // 2:
-                        break
-                    found.append((home, key))
-                    size -= len(self.held[key].publication.event)
+            if len(keys) > limits.HOME_COPIES_MAX or self._bytes_of_home[home] > limits.HOME_COPIES_BYTES_MAX:
+                own = [k for k in keys if self.is_entry(k) and not k[4] and home not in self.held[k].lost]
+                found += [(home, key) for key in self._oldest(own)]
         return found
+
+    def _oldest(self, keys: list[Key]) -> list[Key]:
+        """Of events that wait for one home as many as must go, so that half the quota is left; none if it has room."""
+        sizes = [len(self.held[key].publication.event) for key in keys]
+        size = sum(sizes)
+        if len(keys) <= limits.HOME_COPIES_MAX and size <= limits.HOME_COPIES_BYTES_MAX:
+            return []
+        count = 0
+        while count < len(keys) - 1 and (
+            len(keys) - count > limits.HOME_COPIES_MAX // 2 or size > limits.HOME_COPIES_BYTES_MAX // 2
+        ):
+            size -= sizes[count]
+            count += 1
+        return keys[:count]
 
     def drop(self, key: Key, homes: tuple[str, ...]) -> None:
         held = self.held.get(key)
@@ -218,6 +228,8 @@ class Custody:
             self.event_count -= held.publication.count
             self.event_bytes -= len(held.publication.event)
             self._waiting.pop(key, None)
+        elif len(held.lost) == len(held.copies):
+            self._replace(held, msgspec.structs.replace(held.publication, event=b""))
 
     def void(self, home: str, incarnation: int) -> None:
         """The home left, or lost its disk: copies for what it was before are owed to nobody."""
@@ -281,11 +293,11 @@ class Custody:
 
     def wait(self, copy: Copy) -> None:
         self._leave(copy)
-        copy.standing = Standing.WAITING
+        copy.standing, copy.again = Standing.WAITING, False
         self._waiting[copy.key] = None
 
     def returned(self, copy: Copy) -> None:
-        """Came back from the neighbour it was sent to, whose word that it was taken means nothing any more."""
+        """Waits, and the word of the neighbour it was sent to, that it was taken, means nothing any more."""
         self.wait(copy)
         copy.neighbour = ""
 
@@ -345,14 +357,19 @@ class Custody:
         for key in self._of_home.get(home, ()):
             copy = self.held[key].copies[home]
             if self.is_entry(key) and copy.standing in (Standing.SENT, Standing.HANDED):
-                self.retry(copy)
+                self.returned(copy)
+                copy.attempt += 1
 
-    def came_again(self, held: Held, copies: Copies) -> None:
-        """Its entry sends it by another way: what it passed the first time, and where it went, says nothing now."""
-        held.attempt, held.trace, held.before = copies.attempt, copies.trace, copies.before
-        for copy in held.copies.values():
-            if copy.standing is Standing.SENT:
-                self.wait(copy)
+    def came_again(self, held: Held, copies: Copies) -> list[Copy]:
+        """Its entry sends it by another way: what it passed the first time says nothing now. Those that were sent on,
+        and not to their homes."""
+        again = [held.copies[target.home] for target in copies.targets if target.home in held.copies]
+        again = [copy for copy in again if copy.came < copies.attempt]
+        if again:
+            held.trace, held.before = copies.trace, copies.before
+        for copy in again:
+            copy.came = copies.attempt
+        return [copy for copy in again if copy.standing is Standing.SENT and copy.neighbour != copy.target.home]
 
     def settled(self, home: str, position: int) -> int:
         """The least position that a copy under way to a home carries, or the one that new copies will."""
@@ -369,7 +386,7 @@ class Custody:
             publication,
             tuple(copy.target for copy in copies),
             trace,
-            max(held.attempt, *(copy.attempt for copy in copies)),
+            max(copy.came + copy.attempt for copy in copies),
             lost,
             held.before,
         )

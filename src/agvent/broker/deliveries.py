@@ -121,6 +121,8 @@ class Queue(msgspec.Struct):
         events = [number for number, one in self.waiting.items() if isinstance(one, Deliver)]
         if len(events) > limits.CLIENT_DELIVERIES_MAX:
             return events[len(events) - limits.CLIENT_DELIVERIES_MAX // 2 - 1]
+        if self.event_bytes <= limits.CLIENT_QUEUE_BYTES_MAX:
+            return 0
         left, last = self.event_bytes, 0
         for number in events[:-1]:
             if left <= limits.CLIENT_QUEUE_BYTES_MAX // 2:

@@ -61,9 +61,8 @@ class Dispatch:
         new = tuple(target for target in others if self._is_owed(key, target))
         if new and self.tables.custody.is_full():
             return  # its entry has it still, and will send it again
-        if held is not None and copies.attempt > held.attempt and not self.tables.custody.is_entry(key):
-            self.tables.custody.came_again(held, copies)
-            self.stirred = True
+        if held is not None and copies.attempt and not self.tables.custody.is_entry(key):
+            self._came_again(held, copies)
         early = self.arriving.take(copies, mine[0]) if mine else ()
         if new or early:
             self.out.record(Kept(_narrowed(copies, (*new, *early))), durable=not fast)
@@ -73,6 +72,16 @@ class Dispatch:
             self._took(neighbour, took)
         else:
             self.out.when_synced(lambda: self._took(neighbour, took))
+
+    def _came_again(self, held: Held, copies: Copies) -> None:
+        """What was sent on goes another way, if there is one; else the same way once more, when the first was taken: it
+        may be astray further on, but two of them on a slow link help nobody."""
+        for copy in self.tables.custody.came_again(held, copies):
+            if self._next_hop(copy.target.home, held.trace, copy.attempt) == copy.neighbour:
+                copy.again = True
+            else:
+                self.tables.custody.returned(copy)
+        self.stirred = True
 
     def _returned(self, copies: Copies, homes: list[str], held: Held | None) -> None:
         """Somebody found no way but back: the ways that were tried from here are not the way, and what is held
@@ -118,9 +127,14 @@ class Dispatch:
         if custody.is_entry(key):
             for home in theirs:
                 custody.handed(held.copies[home], now)
-        elif theirs:
-            self._release(key, tuple(theirs))
-            self._pass(took.entry, theirs, neighbour, now)
+            return
+        passed = [home for home in theirs if not held.copies[home].again]
+        for home in theirs:
+            if held.copies[home].again:
+                custody.wait(held.copies[home])
+        if passed:
+            self._release(key, tuple(passed))
+            self._pass(took.entry, passed, neighbour, now)
 
     def _pass(self, entry: str, homes: list[str], neighbour: str, now: int) -> None:
         """Remembers whose copies a neighbour took."""

@@ -29,7 +29,7 @@ class Life(msgspec.Struct):
     """What came of one life of a publisher."""
 
     last: int = 0
-    recent: dict[int, int] = {}  # last -> first sequence: what came above `last` - PUBLISH_EVENTS_MAX, perhaps more
+    recent: dict[int, int] = {}  # last -> first sequence: what came above `last` - PUBLISH_UNDER_WAY_MAX, perhaps more
     retried: dict[Span, set[int]] = {}  # the sequences of each that came
     trim_at: int = TRIM_MIN  # ranges in `recent`
 
@@ -61,7 +61,7 @@ class Life(msgspec.Struct):
         self.recent[last] = self.recent.pop(first - 1, first)
         self.last = max(self.last, last)
         if len(self.recent) > self.trim_at:
-            oldest = self.last - limits.PUBLISH_EVENTS_MAX
+            oldest = self.last - limits.PUBLISH_UNDER_WAY_MAX
             self.recent = {last: first for last, first in self.recent.items() if last > oldest}
             self.trim_at = TRIM_MIN + 2 * len(self.recent)
 

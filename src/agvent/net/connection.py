@@ -53,6 +53,7 @@ class Connection(asyncio.Protocol):
         self._choked = False
         self._timer: asyncio.TimerHandle | None = None
         self._timer_at = 0
+        self._is_excused = False
 
     # asyncio's side
 
@@ -123,15 +124,13 @@ class Connection(asyncio.Protocol):
         now = self.clock.now()
         if not self._choked:
             frames = self.end.frames(now)
-            if len(frames) == 1:
-                self.transport.write(frames[0])
-            elif frames:
-                self.transport.writelines(frames)
+            if frames:
+                self.transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
         self._arm(now)
 
     def _arm(self, now: int) -> None:
         assert self.end is not None
-        at = max(self.end.deadline(), now + (CHOKED_POLL_US if self._choked else 0))
+        at = max(self.end.deadline(), now + (CHOKED_POLL_US if self._choked or self._is_excused else 0))
         if self._timer is None or at < self._timer_at:
             if self._timer is not None:
                 self._timer.cancel()
@@ -142,9 +141,9 @@ class Connection(asyncio.Protocol):
         self._timer = None
         assert self.end is not None
         now = self.clock.now()
-        if now - self._timer_at > LATE_US:  # this process stood still: what came meanwhile is to be read first
-            self._timer_at = now + LATE_US // 2
-            self._timer = self._loop.call_later(LATE_US / 2e6, self._poll)
+        self._is_excused = now - self._timer_at > LATE_US and not self._is_excused
+        if self._is_excused:  # this process stood still: what came meanwhile is to be read first
+            self.pump()
         elif self.end.poll(now) or (not self.end.up and now - self._began > limits.LINK_SILENCE_US):
             self.abort("silent for too long")
         else:

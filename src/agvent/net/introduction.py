@@ -8,7 +8,7 @@ import msgspec
 
 from agvent.errors import WireError
 
-PROTOCOL: Final = 1
+PROTOCOL: Final = 2
 
 
 class Introduction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import takewhile
+from itertools import islice, takewhile
 from typing import Any
 
 from msgspec.structs import replace
@@ -302,7 +302,9 @@ class Session:
             if key in self._sent:
                 self._sent_bytes -= self._sent.pop(key)
                 self._sent_events -= count
-        return [message] if done else []
+        rest = (one for key, one in self._unacknowledged.items() if key[0] == message.fast)
+        is_begun = any(one.first <= message.sequence for one in islice(rest, 1))  # a batch that was taken apart
+        return [message] if done or is_begun else []
 
     def _attached(self, message: Attached) -> list[AnyMessage]:
         """Says again what was not answered; to a new home, or one that lost its disk, everything that is to hold."""

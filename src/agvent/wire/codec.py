@@ -60,7 +60,7 @@ def encode_message(message: AnyMessage) -> bytes:
     return _encoder.encode(message)
 
 
-def decode_message(content: bytes) -> AnyMessage:
+def decode_message(content: bytes | bytearray) -> AnyMessage:
     """The message of these bytes."""
     return _decoded(_messages, content)  # type: ignore[no-any-return]
 
@@ -107,7 +107,7 @@ def _of_line(content: bytes) -> Event:
         raise WireError(f"not an event: {error.message[:200]}") from None
 
 
-def _decoded(decoder: msgspec.msgpack.Decoder[Any], content: bytes) -> Any:
+def _decoded(decoder: msgspec.msgpack.Decoder[Any], content: bytes | bytearray) -> Any:
     if len(content) > limits.MESSAGE_BYTES_MAX:
         raise WireError(f"{len(content)} bytes are no message, at most {limits.MESSAGE_BYTES_MAX} are read")
     try:

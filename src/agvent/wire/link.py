@@ -60,8 +60,8 @@ class Large(msgspec.Struct):
 class Parts(msgspec.Struct):
     """A large message on its way in: what came of it, put together once."""
 
-    chunks: list[memoryview]
-    size: int = 0
+    size: int
+    content: bytearray
 
 
 class Unacked(msgspec.Struct):
@@ -179,13 +179,15 @@ class LinkEnd:
         self._unsaid += 1
         if self._unsaid >= limits.LINK_WINDOW_FRAMES // 4:
             self._ack_at = now  # the peer's window must not run dry while this end waits for something to say
+        if frame.number > self._received + 1:
+            frame.chunk = memoryview(bytes(frame.chunk))  # what it is a view of is larger, and would be kept with it
         self._early[frame.number] = frame
         while (ready := self._early.pop(self._received + 1, None)) is not None:
             self._received += 1
             self._open(ready, happened)
 
     def _open(self, frame: Frame, happened: list[AnyMessage | Change]) -> None:
-        contents = list(frame.messages)
+        contents: list[bytes | bytearray] = list(frame.messages)
         if frame.large:
             contents += self._put_together(frame)
         try:
@@ -193,17 +195,20 @@ class LinkEnd:
         except WireError:
             self.damaged += 1
 
-    def _put_together(self, frame: Frame) -> list[bytes]:
-        """A large message when its last chunk is here; a peer that begins more than it may is not listened to."""
+    def _put_together(self, frame: Frame) -> list[bytearray]:
+        """A large message when its last chunk is here; a peer that begins more than it may, or sends more or less than
+        it says, is not listened to."""
+        parts = self._assembled.get(frame.large) or Parts(frame.large_bytes, bytearray())
         is_new = frame.large not in self._assembled
         too_many = is_new and len(self._assembled) >= limits.LARGE_MESSAGES_MAX
-        if too_many or frame.large_bytes > limits.MESSAGE_BYTES_MAX:
+        room = parts.size - len(parts.content)
+        is_part = frame.large_bytes == parts.size <= limits.MESSAGE_BYTES_MAX and 0 < len(frame.chunk) <= room
+        if too_many or not is_part:
             self.damaged += 1
             return []
-        parts = self._assembled.setdefault(frame.large, Parts([]))
-        parts.chunks.append(frame.chunk)
-        parts.size += len(frame.chunk)
-        return [b"".join(self._assembled.pop(frame.large).chunks)] if parts.size >= frame.large_bytes else []
+        self._assembled[frame.large] = parts
+        parts.content += frame.chunk
+        return [self._assembled.pop(frame.large).content] if len(parts.content) == parts.size else []
 
     def poll(self, now: int) -> list[AnyMessage | Change]:
         """What silence brings: the link goes down."""

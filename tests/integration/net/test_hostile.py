@@ -14,13 +14,14 @@ import pytest
 from agvent import connect, limits
 from agvent.event import Event
 from agvent.net.address import address_of
+from agvent.net.introduction import PROTOCOL
 from agvent.net.local import local_broker
 from agvent.session.session import Session
 from agvent.wire.broker_messages import Hello
 from agvent.wire.codec import framed
 from agvent.wire.link import Change, LinkEnd
 
-CLIENT = framed(msgspec.json.encode({"agvent": 1, "kind": "client", "name": "mallory"}))
+CLIENT = framed(msgspec.json.encode({"agvent": PROTOCOL, "kind": "client", "name": "mallory"}))
 
 
 @pytest.fixture

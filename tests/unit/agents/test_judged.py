@@ -45,7 +45,17 @@ def test_a_comparison_is_read_from_the_answers_as_the_oracle_would(op: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["f(2, 'x') > 1", "f(n) > 1", "1 < f(2, 'x')", "f(2, 'x') > n", "f(2, 'x') BETWEEN 1 AND 3", "f(2, 'x')"]
+    "text",
+    [
+        "f(2, 'x') > 1",
+        "f(n) > 1",
+        "1 < f(2, 'x')",
+        "f(2, 'x') > n",
+        "f(2, 'x') BETWEEN 1 AND 3",
+        "f(g(1)) > 1",
+        "f(n, g(1)) > 1",
+        "f(2, 'x')",
+    ],
 )
 @pytest.mark.parametrize("opaque", [(), ("f",)])
 def test_only_a_call_with_written_arguments_beside_a_literal_is_read(
@@ -61,7 +71,14 @@ def test_only_a_call_with_written_arguments_beside_a_literal_is_read(
     monkeypatch.setattr(answers, "evaluate", oracle)
     condition = parse_sql(text)
     cargo = Cargo(program="", hidden=b"", opaque=opaque)
-    known = (Answered(Call("f", (2, "x")), 2), Answered(Call("f", (2,)), 2), Answered(Call("holds", (text,)), True))
+    known = (
+        Answered(Call("f", (2, "x")), 2),
+        Answered(Call("f", (2,)), 2),
+        Answered(Call("holds", (text,)), True),
+        Answered(Call("g", (1,)), 0),
+        Answered(Call("f", (0,)), 7),
+        Answered(Call("f", (2, 0)), 7),
+    )
     event = Event(attributes={"n": 2})
     assert Questions(known, cargo).judged(condition, event) is evaluate(condition, event, Questions(known, cargo))
     assert bool(asked) is not (text == "f(2, 'x') > 1" and not opaque)

@@ -51,8 +51,8 @@ def test_a_length_beyond_the_bound_is_not_waited_for() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"", b"GET / HTTP/1.1\r\n", b"{}", b'{"agvent": 2, "kind": "client", "name": "a"}', b"[" * 10_000,
-     b'{"agvent": 1, "kind": "king", "name": "a"}'],
+    [b"", b"GET / HTTP/1.1\r\n", b"{}", b'{"agvent": 3, "kind": "client", "name": "a"}', b"[" * 10_000,
+     b'{"agvent": 2, "kind": "king", "name": "a"}'],
 )  # fmt: skip
 def test_what_is_no_introduction_is_a_wire_error(content: bytes) -> None:
     """Whatever a stranger says first."""
@@ -62,8 +62,8 @@ def test_what_is_no_introduction_is_a_wire_error(content: bytes) -> None:
 
 def test_an_introduction_may_have_keys_of_a_later_time() -> None:
     """Unknown keys are ignored, so that the words can grow."""
-    content = b'{"agvent": 1, "kind": "client", "name": "a", "new": [1]}'
-    assert introduction_of(content) == Introduction(agvent=1, kind="client", name="a")
+    content = b'{"agvent": 2, "kind": "client", "name": "a", "new": [1]}'
+    assert introduction_of(content) == Introduction(agvent=2, kind="client", name="a")
 
 
 def test_the_clock_does_not_go_back(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from agvent import limits
 from agvent.wire.client_messages import Done, Publish
-from agvent.wire.link import Change, LinkEnd
+from agvent.wire.codec import framed
+from agvent.wire.link import Change, Frame, LinkEnd, _encoder
 from agvent.wire.messages import AnyMessage
 from agvent.wire.parts import Publication
 
@@ -167,3 +168,13 @@ def test_a_restarted_peer_is_a_new_session() -> None:
     line.ends[0].send(Done(2))
     line.run(10)
     assert line.got[1] == [Change.UP, Change.UP, Done(2)]
+
+
+@pytest.mark.parametrize("chunks", [[b""], [b"x" * 11], [b"x" * 5, b"x" * 6], [b"x" * 5, b""]])
+def test_chunks_that_are_none_of_what_was_said_are_damage(chunks: list[bytes]) -> None:
+    """An empty one, or more than the message has: nothing of it is kept."""
+    end, now = LinkEnd(5, 0), 1
+    end.receive(framed(_encoder.encode(Frame(9, 5, 0, 0, 1, 0))), now)
+    for number, chunk in enumerate(chunks, 1):
+        end.receive(framed(_encoder.encode(Frame(9, 5, number, 0, 1, 0, (), 1, 10, memoryview(chunk)))), now)
+    assert end.damaged == 1
