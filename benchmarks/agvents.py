@@ -59,7 +59,7 @@ from process_tree import cpu_seconds
 BATCH: Final = 512
 """Agvents that a host is given at once; a broker gives what came since its last step."""
 PARTS: Final = 5
-TARGET: Final = 50_000
+TARGETS: Final = {"broker": 50_000, "task on Spark": 30_000}
 CITIES: Final = ("Istanbul", "Ankara", "Oslo", "Rome", "Lima", "Kyoto", "Turin", "Basel", "Delhi")
 
 
@@ -289,12 +289,17 @@ def attributes_only(count: int) -> dict[str, Any]:
     return {name: round(value, 1) for name, value in best.items()}
 
 
+def _aim(row: dict[str, Any]) -> str:
+    """What the project set out to reach, and whether it did."""
+    for what, least in TARGETS.items():
+        if row["what"].startswith(what):
+            return f"{least:,}: {'met' if row['per_s'] >= least else 'missed'}"
+    return ""
+
+
 def write_page(rows: list[dict[str, Any]], only: dict[str, Any]) -> None:
-    lines = [
-        [row["what"], short(row["per_s"]), f"{row['cpu_us']:.1f}", "yes" if row["per_s"] >= TARGET else "no"]
-        for row in rows
-    ]
-    headings = ["one worker", "calls/s", "µs of CPU a call, all processes", f"≥ {TARGET:,}/s"]
+    lines = [[row["what"], short(row["per_s"]), f"{row['cpu_us']:.1f}", _aim(row)] for row in rows]
+    headings = ["one worker", "calls/s", "µs of CPU a call, all processes", "aim"]
     more = (only["agvent"] / only["plain"] - 1) * 100
     replace_block(
         "agvents",

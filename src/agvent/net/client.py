@@ -260,7 +260,7 @@ class Client:
 
         `budget` is for an agvent that finds its own way; what goes wrong with one is in `stopped`."""
         ends = microseconds(expires) if expires is not None else 0
-        if self._is_full:
+        if self._session.unacknowledged_events >= limits.CLIENT_UNACKNOWLEDGED_MAX:
             await self._wait_for_room()
         if isinstance(event, Agvent):
             event = await self.agvents.event_of(event, self.broker, budget=budget)

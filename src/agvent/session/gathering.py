@@ -17,27 +17,26 @@ class Gathering:
         self._contents: list[bytes] = []
         self._bytes = 0
         self._options: Options = ("", (), 0, False)
+        self._are_lines = False
 
     def __bool__(self) -> bool:
         return bool(self._contents)
 
-    def takes(self, content: bytes, options: Options) -> bool:
-        """May an event join those that are here? If there are none, any may."""
-        contents = self._contents
+    def join(self, content: bytes, options: Options) -> bool:
+        """Adds an event, if it may travel with those that are here: the first one always may."""
+        contents, size = self._contents, self._bytes + len(content)
         if not contents:
-            return True
-        return (
-            options == self._options
-            and len(contents) < limits.BATCH_EVENTS_MAX
-            and self._bytes + len(content) < limits.BATCH_BYTES_MAX
-            and is_lines(content)
-            and is_lines(contents[0])
-        )
-
-    def add(self, content: bytes, options: Options) -> None:
-        self._contents.append(content)
-        self._bytes += len(content) + 1
-        self._options = options
+            self._options, self._are_lines = options, is_lines(content)
+        elif (
+            options != self._options
+            or len(contents) >= limits.BATCH_EVENTS_MAX
+            or size >= limits.BATCH_BYTES_MAX
+            or not (self._are_lines and is_lines(content))
+        ):
+            return False
+        contents.append(content)
+        self._bytes = size + 1
+        return True
 
     def end(self, client: str, sequence: int, life: int) -> Publication:
         """All that are here as one publication, the last of which has this sequence; then there are none."""

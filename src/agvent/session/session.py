@@ -131,9 +131,9 @@ class Session:
         """Publishes an event and gives its sequence; it goes out when the broker's credit allows, together with its
         neighbours."""
         content, options = content_of(event), (to, destinations, expires, fast)
-        if not self._gathering.takes(content, options):
+        if not self._gathering.join(content, options):
             self._gather()
-        self._gathering.add(content, options)
+            self._gathering.join(content, options)
         self.unacknowledged_events += 1
         self._sequences[fast] += 1
         self._gathered = self._sequences[fast]

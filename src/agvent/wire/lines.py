@@ -41,8 +41,9 @@ def line_of(source: Event | Mapping[str, Any]) -> bytes | None:
     addresses = _addresses(tuple(plain))
     if addresses is None or not all(map(_is_json, plain.values())):
         return None
-    if addresses and not all(_is_address(name, plain[name]) for name in addresses):
-        return None
+    for name in addresses:
+        if not _is_address(name, plain[name]):
+            return None
     try:
         return _encoder.encode(plain)
     except UnicodeEncodeError:  # a lone surrogate
