@@ -123,9 +123,9 @@ class Connection(asyncio.Protocol):
             return
         now = self.clock.now()
         if not self._choked:
-            frames = self.end.frames(now)
-            if frames:
-                self.transport.write(frames[0] if len(frames) == 1 else b"".join(frames))
+            frames = self.end.frames(now)  # sent together, when this turn of the loop is over
+            for frame in frames:
+                self.transport.write(frame)
         self._arm(now)
 
     def _arm(self, now: int) -> None:

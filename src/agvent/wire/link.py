@@ -60,8 +60,8 @@ class Large(msgspec.Struct):
 class Parts(msgspec.Struct):
     """A large message on its way in: what came of it, put together once."""
 
-    size: int
-    content: bytearray
+    content: bytearray  # as long as it will be; what is not yet there costs no memory
+    filled: int = 0
 
 
 class Unacked(msgspec.Struct):
@@ -198,17 +198,20 @@ class LinkEnd:
     def _put_together(self, frame: Frame) -> list[bytearray]:
         """A large message when its last chunk is here; a peer that begins more than it may, or sends more or less than
         it says, is not listened to."""
-        parts = self._assembled.get(frame.large) or Parts(frame.large_bytes, bytearray())
-        is_new = frame.large not in self._assembled
-        too_many = is_new and len(self._assembled) >= limits.LARGE_MESSAGES_MAX
-        room = parts.size - len(parts.content)
-        is_part = frame.large_bytes == parts.size <= limits.MESSAGE_BYTES_MAX and 0 < len(frame.chunk) <= room
-        if too_many or not is_part:
+        number, size, chunk = frame.large, frame.large_bytes, frame.chunk
+        if number not in self._assembled:
+            if len(self._assembled) >= limits.LARGE_MESSAGES_MAX or not 0 < size <= limits.MESSAGE_BYTES_MAX:
+                self.damaged += 1
+                return []
+            self._assembled[number] = Parts(bytearray(size))
+        parts = self._assembled[number]
+        end = parts.filled + len(chunk)
+        if size != len(parts.content) or not parts.filled < end <= size:
             self.damaged += 1
             return []
-        self._assembled[frame.large] = parts
-        parts.content += frame.chunk
-        return [self._assembled.pop(frame.large).content] if len(parts.content) == parts.size else []
+        parts.content[parts.filled : end] = chunk
+        parts.filled = end
+        return [self._assembled.pop(number).content] if end == size else []
 
     def poll(self, now: int) -> list[AnyMessage | Change]:
         """What silence brings: the link goes down."""
