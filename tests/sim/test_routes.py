@@ -157,7 +157,7 @@ def test_a_clone_storm_stops_at_its_budget() -> None:
     [
         (Budget(hops=2), Stopped(1, "B3", "its budget of hops is spent", ("B4",))),
         (Budget(bytes=2_500), Stopped(1, "B3", "its budget of bytes is spent", ("B4",))),
-        (Budget(time_us=3_000), Stopped(1, "B4", "its budget of time is spent", ())),
+        (Budget(time_us=3_000), Stopped(1, "B4", "its budget of time is spent", ("B4",))),
     ],
 )
 def test_every_broker_takes_from_the_budget(budget: Budget, stopped: Stopped) -> None:

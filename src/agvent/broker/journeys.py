@@ -140,7 +140,8 @@ def report_of(record: Visited, broker: str) -> Report | None:
     if not (outcome.declined or outcome.returned or outcome.reasons):
         return None
     instance = instance_of(record.entered, record.publication, record.journey.path)
-    return Report(*instance, broker, outcome.declined, outcome.returned, outcome.reasons)
+    nor_here = bool(outcome.skipped and outcome.reasons) and not outcome.deliveries
+    return Report(*instance, broker, outcome.declined, outcome.returned, outcome.reasons, nor_here)
 
 
 def instance_of_report(report: Report) -> Instance:

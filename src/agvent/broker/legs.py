@@ -154,6 +154,6 @@ class Legs:
 
     def stop(self, report: Report) -> None:
         """Tells the publisher what went wrong, if it is here."""
-        declined = report.declined
+        declined = (report.broker, *report.declined) if report.nor_here else report.declined
         for reason in report.reasons:
             self.stopped.append((report.publisher, Stopped(report.sequence, report.broker, reason, declined)))

@@ -95,10 +95,12 @@ def say(args: argparse.Namespace) -> int:
     from agvent.net.dialled import ask
 
     if args.doing == "forget":
-        answer = run_async(ask(named(args, _teller(args)), "forget", credentials=credentials(args), name=args.broker))
+        address, to = named(args, _teller(args))
+        about = {"name": args.broker}
     else:
+        address, to = named(args, args.broker)
         about = {"name": args.type} if args.doing == "release" else {}
-        answer = run_async(ask(named(args, args.broker), args.doing, credentials=credentials(args), **about))
+    answer = run_async(ask(address, args.doing, credentials=credentials(args), to=to, **about))
     shown = {"broker": args.broker, "done": args.doing, **(answer or {})}
     print(msgspec.json.encode(shown).decode() if args.json else f"{args.broker}: {args.doing}")
     return 0

@@ -78,7 +78,9 @@ def count(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     began = time.monotonic()
     console = Console(stderr=args.json, quiet=args.json and not sys.stderr.isatty(), highlight=False)
-    signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))  # no broker is left behind then either
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # which a script's background jobs ignore
+    for number in (signal.SIGTERM, signal.SIGHUP):  # no broker is left behind then either
+        signal.signal(number, lambda *_: signal.raise_signal(signal.SIGINT))
     with console.status("compiling the kernels, which takes a minute the first time"):
         from agvent.matching.prepare import prepare_kernels
 

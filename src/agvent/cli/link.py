@@ -37,7 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from agvent.net.dialled import ask
 
-    run_async(ask(named(args, args.broker), args.doing, credentials=credentials(args), name=args.neighbour))
+    address, to = named(args, args.broker)
+    run_async(ask(address, args.doing, credentials=credentials(args), to=to, name=args.neighbour))
     if args.json:
         print(msgspec.json.encode({"link": [args.broker, args.neighbour], "done": args.doing}).decode())
     else:

@@ -99,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
 async def _watch(fleet: Fleet, follow: FollowProcess | None, *, quiet: bool) -> None:
     """Shows the brokers and starts those again that ended, until a signal."""
     stopping = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # brokers do not end with the terminal by themselves
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     console = Console()
     addresses = {name: member.address for name, member in fleet.members.items()}

@@ -95,13 +95,13 @@ def brokers(args: argparse.Namespace) -> str:
     return ",".join(str(address) for address in network(args).values())
 
 
-def named(args: argparse.Namespace, name: str) -> Address:
-    """The address of one broker of the network."""
+def named(args: argparse.Namespace, name: str) -> tuple[Address, str]:
+    """The address of one broker of the network, and the name that whoever is there must have, empty for any."""
     found = network(args)
     if name in found:
-        return found[name]
+        return found[name], "" if args.at else name
     if args.at and len(found) == 1:
-        return next(iter(found.values()))
+        return next(iter(found.values())), name
     raise CallerError(f"no broker {name!r} here", hint=f"there are {', '.join(found)}")
 
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from agvent.demo.bookshop import HOUSES, SHOPS, WISH, House, Shop
+from agvent.demo.bookshop import HOUSES, SHOPS, WISH, House, Publication, Shop
 from agvent.demo.verdict import Due, Fault
 from agvent.demo.way import Way, way_of
 from agvent.errors import EnvironmentFault
@@ -24,6 +24,7 @@ from agvent.net.connect import connect
 from agvent.net.deliveries import Delivery, Subscribed
 from agvent.net.dialled import ask
 from agvent.net.fleet import Fleet
+from agvent.net.receipts import Receipt
 from agvent.sim.topology import ABDES
 
 CUT: Final = ("AS8", "AS9")
@@ -36,6 +37,7 @@ PARTS: Final = 4
 BATCH: Final = 25
 POLL_SECONDS: Final = 0.05
 LINKED_SECONDS_MAX: Final = 60.0
+TAKEN_SECONDS_MAX: Final = 30.0
 IDLE_SECONDS_MAX: Final = 30.0
 """Time without a delivery after which what has not come counts as lost."""
 
@@ -182,12 +184,22 @@ class Story:
         random = self._random[house.name]
         for first in range(0, count, BATCH):
             made = [house.make(random) for _ in range(min(BATCH, count - first))]
-            receipts = await client.publish_batch(made)
+            receipts = await self._taken(house, client, made)
             for one, receipt in zip(made, receipts, strict=True):
                 wanting = [shop.subscription for shop in SHOPS if shop.is_due(one)]
                 self.expected += [Due(house.name, receipt.id.sequence, wish) for wish in wanting]
             self.published += len(made)
             self._progress(self.published, self.agvents)
+
+    async def _taken(self, house: House, client: Client, made: list[Publication]) -> Sequence[Receipt]:
+        """Publishes some; a broker that does not take them is asked why."""
+        try:
+            async with asyncio.timeout(TAKEN_SECONDS_MAX):
+                return await client.publish_batch(made)
+        except TimeoutError:
+            status = await ask(self.addresses[house.broker], "status")
+            why = status["disk_full"] or "is the machine busy?"
+            raise EnvironmentFault(f"{house.broker} takes no agvent for {TAKEN_SECONDS_MAX:.0f} s", hint=why) from None
 
     async def _follow(self, when: str, due: Due | None) -> None:
         """Waits until this one has come, and asks the brokers for its way."""

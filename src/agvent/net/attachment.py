@@ -23,7 +23,8 @@ from agvent.net.dialled import dial
 from agvent.net.introduction import Welcome
 from agvent.net.tls import Credentials
 from agvent.session.session import Session
-from agvent.wire.link import Change
+from agvent.wire.client_messages import Refused
+from agvent.wire.link import Change, LinkEnd
 from agvent.wire.messages import AnyMessage
 
 LOAD_US: Final = 50
@@ -167,5 +168,13 @@ class Attachment:
         connection = self._connection
         if connection is not None and connection.end is not None and connection.end.up:
             for message in self.session.take():
-                connection.end.send(message)
+                self._say_one(connection.end, message)
             connection.pump()
+
+    def _say_one(self, end: LinkEnd, message: AnyMessage) -> None:
+        """One that has a value no message can have is refused here; the others are said."""
+        try:
+            end.send(message)
+        except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
+            request = getattr(message, "request", 0)
+            self._told(self.session.receive(Refused(request, 0, f"it has a value that cannot be sent: {error}")))

@@ -44,9 +44,15 @@ class Dialled:
 
 
 async def dial(
-    address: Address, kind: Literal["client", "operator"], name: str, credentials: Credentials | None = None
+    address: Address,
+    kind: Literal["client", "operator"],
+    name: str,
+    credentials: Credentials | None = None,
+    *,
+    to: str = "",
 ) -> tuple[Connection, Dialled, Welcome]:
-    """A connection that is welcome at a broker; a NetworkFault if there is none or it is turned away."""
+    """A connection that is welcome at a broker, the one named `to` if that is given; a NetworkFault if there is none or
+    it is turned away."""
     dialled = Dialled()
     tls = None
     if credentials is not None:
@@ -59,7 +65,7 @@ async def dial(
             if tls is not None and getattr(peer_of(connection.transport), "kind", "") != "broker":
                 connection.abort("not a broker")
                 raise WireError("it has no certificate of a broker")
-            introduction = Introduction(agvent=PROTOCOL, kind=kind, name=name, token=token)
+            introduction = Introduction(agvent=PROTOCOL, kind=kind, name=name, to=to, token=token)
             connection.say(msgspec.json.encode(introduction))
             answer = answer_of(await dialled.frame())
     except TimeoutError:
@@ -74,9 +80,11 @@ async def dial(
     return connection, dialled, answer
 
 
-async def ask(address: Address, request: str, *, credentials: Credentials | None = None, **facts: Any) -> Any:
-    """An operator's request, and the broker's answer as plain data."""
-    connection, dialled, _ = await dial(address, "operator", "operator", credentials)
+async def ask(
+    address: Address, request: str, *, credentials: Credentials | None = None, to: str = "", **facts: Any
+) -> Any:
+    """An operator's request, to the broker of this name if one is given, and the answer as plain data."""
+    connection, dialled, _ = await dial(address, "operator", "operator", credentials, to=to)
     try:
         connection.say(msgspec.json.encode({"request": request, **facts}))
         whole = b""

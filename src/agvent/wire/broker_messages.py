@@ -225,6 +225,8 @@ class Report(Message, frozen=True, tag=19):
     declined: tuple[str, ...]
     returned: tuple[str, ...]
     reasons: tuple[str, ...]
+    nor_here: bool = False
+    """Subscribers at `broker` will not get it either. It has come there, so nothing waits for that."""
 
 
 class Inquiry(Message, frozen=True, tag=61):

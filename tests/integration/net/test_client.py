@@ -13,13 +13,18 @@ import pytest
 
 from agvent import Event, connect, limits
 from agvent.errors import CallerError, FilterError, NetworkFault, RefusedError
+from agvent.event import EventId
 from agvent.net.address import address_of
 from agvent.net.client import Client
 from agvent.net.deliveries import Delivery, GapNotice, Subscribed
 from agvent.net.dialled import ask
 from agvent.net.fleet import free_ports
 from agvent.net.local import local_broker
+from agvent.net.receipts import Receipt
 from agvent.types import AdvertisedAttribute, AgventType
+from agvent.wire.host_messages import Invoke
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Call
 
 BOOK = AgventType(name="Book", attributes=(AdvertisedAttribute("pages", "int"),), ancestors=("Item",))
 
@@ -122,6 +127,26 @@ def test_rows_of_arrow_are_events(url: str) -> None:
                     ("b", {"tags": []}),
                     (None, {"n": 3}),
                 ]
+
+    asyncio.run(story())
+
+
+def test_a_request_with_a_value_that_no_message_has_is_refused_alone(url: str) -> None:
+    """What else was asked in the same turn of the loop is answered, and so is what comes after it."""
+
+    async def strange(client: Client) -> AnyMessage:
+        return await client._answer(client._session.ask_host(Invoke(0, "ada", 1, False, Call("f", (2**70,)))))
+
+    async def story() -> None:
+        async with connect(url) as client, asyncio.timeout(20):
+            refused, receipt, found = await asyncio.gather(
+                strange(client), client.publish({"n": 1}), client.types(), return_exceptions=True
+            )
+            assert isinstance(refused, CallerError)
+            assert "it has a value that cannot be sent" in refused.message
+            assert isinstance(receipt, Receipt)
+            assert found == []
+            assert (await client.publish({"n": 2})).id == EventId(client.name, 2)
 
     asyncio.run(story())
 

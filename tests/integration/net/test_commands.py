@@ -165,6 +165,16 @@ def test_mistakes_are_explained(shell: Shell, words: list[str], code: int, said:
     assert shell.run(*words, code=code).startswith(said)
 
 
+def test_a_broker_that_is_named_must_be_the_one_at_the_address(shell: Shell) -> None:
+    """Whoever says another's address does not kill it by mistake."""
+    [one] = [one for one in shell.until_linked() if one["broker"] == "B1"]
+    address = msgspec.json.decode((shell.folder / "agvent-network" / "network.json").read_bytes())["B1"]
+    for words in (["broker", "kill", "B9"], ["link", "cut", "B9", "B2"]):
+        said = shell.run(*words, "--at", address, code=ANY)
+        assert said == f"error: {address}: the introduction is for 'B9', and this is 'B1'\n"
+    assert {again["boot"] for again in shell.until_linked() if again["broker"] == "B1"} == {one["boot"]}
+
+
 def test_a_librarian_finds_what_was_stored(shell: Shell) -> None:
     """A document is found by its XML in its realm while it stands, and an advertisement by what it says."""
     librarian = shell.start("librarian", "--realm", "eu")

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from agvent.cli import sim
-from agvent.sim.run import run
+from agvent.sim.run import simulated
 from tests.sim import broken
 
 
@@ -57,7 +57,7 @@ def test_a_violation_is_one_line_that_says_how_to_replay_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run with a violation gives exit code 1, and a line with the command that shows it."""
-    monkeypatch.setattr("agvent.sim.sweep.run", partial(run, make=broken.DeliversToEverybody))
+    monkeypatch.setattr("agvent.sim.sweep.simulated", partial(simulated, make=broken.DeliversToEverybody))
     assert agvent_sim("--topology", "star", "--faults", "none", "--seed", "2") == 1
     [line] = capsys.readouterr().err.splitlines()
     assert line.startswith("violation: unexpected: ")
