@@ -9,10 +9,10 @@ from __future__ import annotations
 import inspect
 from enum import Enum
 from types import FunctionType
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeVar, dataclass_transform, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeVar, dataclass_transform, get_origin
 
-from agvent.agents.kinds import Kinded, fits, kinded
-from agvent.agents.refusals import check_method
+from agvent.agents.kinds import Kinded, fits, hints_of, kinded
+from agvent.agents.refusals import check_method, line_of
 from agvent.errors import EventError, ProgramError
 from agvent.event import checked
 from agvent.filters.evaluate import HOLDS
@@ -95,22 +95,28 @@ def _value(owner: str, field: Field, given: dict[str, Any]) -> Any:
 
 
 def _fields(cls: type[Agvent]) -> dict[str, Field]:
-    try:
-        hints = get_type_hints(cls, include_extras=True)
-    except NameError as error:
-        raise ProgramError(
-            f"{cls.__name__}: an annotation names {error.name}, which is not there when the class is defined",
-            hint="import it, or define it above the class",
-        ) from None
     return {
         name: _field(cls, name, hint)
-        for name, hint in hints.items()
+        for name, hint in _hints(cls).items()
         if get_origin(hint) is not ClassVar and not name.startswith("__")
     }
 
 
+def _hints(cls: type[Agvent]) -> dict[str, Any]:
+    try:
+        return hints_of(cls, cls.__name__)
+    except ProgramError:
+        for name, written in vars(cls).get("__annotations__", {}).items():
+            alone = type(cls.__name__, (), {"__annotations__": {name: written}, "__module__": cls.__module__})
+            hints_of(alone, f"{cls.__name__}.{name}", line_of(cls, name))
+        raise
+
+
 def _field(cls: type[Agvent], name: str, hint: Any) -> Field:
-    found = kinded(hint, f"{cls.__name__}.{name}")
+    try:
+        found = kinded(hint, f"{cls.__name__}.{name}")
+    except ProgramError as error:
+        raise ProgramError(error.message, line=line_of(cls, name), hint=error.hint) from None
     secrecies = [note for note in found.notes if isinstance(note, Secrecy)]
     secrecy = secrecies[0] if secrecies else Secrecy.HIDDEN if name.startswith("_") else Secrecy.PUBLIC
     default = getattr(cls, name, MISSING)
@@ -160,7 +166,7 @@ def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehav
     whose, line = f"{owner}.{name}", function.__code__.co_firstlineno
     if name in BUILTINS or name == HOLDS:
         raise ProgramError(f"{whose}: filters have a function of that name", line=line, hint="give it another")
-    hints = get_type_hints(function, include_extras=True)
+    hints = hints_of(function, whose, line)
     if "return" not in hints:
         raise ProgramError(f"{whose} does not say what it returns", line=line, hint="write -> bool, -> float, …")
     parameters = []

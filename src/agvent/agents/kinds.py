@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from types import NoneType, UnionType
-from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin
+from types import FunctionType, NoneType, UnionType
+from typing import Annotated, Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
 
 from agvent.errors import ProgramError
 from agvent.event import Int32
@@ -40,6 +40,18 @@ class Kinded(NamedTuple):
     notes: tuple[Any, ...] = ()
 
 
+def hints_of(annotated: type | FunctionType, whose: str, line: int = 0) -> dict[str, Any]:
+    """The annotations of a class or a function, those written as text evaluated; a ProgramError where one fails."""
+    try:
+        return get_type_hints(annotated, include_extras=True)
+    except NameError as error:
+        what = f"names {error.name}, which is not there when the class is defined"
+        hint = "import it, or define it above the class"
+    except (AttributeError, SyntaxError, TypeError) as error:
+        what, hint = f"cannot be read: {error}", HINT
+    raise ProgramError(f"{whose}: an annotation {what}", line=line, hint=hint)
+
+
 def kinded(annotation: Any, whose: str, line: int = 0) -> Kinded:
     """What an annotation says; a ProgramError if it says nothing that an event can hold."""
     notes: tuple[Any, ...] = ()
@@ -65,21 +77,28 @@ def kinded(annotation: Any, whose: str, line: int = 0) -> Kinded:
 
 def _kind(annotation: Any) -> tuple[str, int] | None:
     """The kind and the fixed length of an annotation that is not optional."""
-    if annotation in SCALARS:
-        return SCALARS[annotation], 0
+    if (scalar := _scalar(annotation)) is not None:
+        return scalar, 0
     if annotation is Any:
         return "any", 0
     origin, args = get_origin(annotation), get_args(annotation)
-    if origin is list and args[0] in SCALARS:
-        return f"list[{SCALARS[args[0]]}]", 0
-    if origin is tuple and args[0] in SCALARS:
+    first = args[0] if args else None  # there is none in tuple[()] and in typing.List
+    element = _scalar(first)
+    if element is not None and origin is list:
+        return f"list[{element}]", 0
+    if element is not None and origin is tuple:
         if len(args) == 2 and args[1] is Ellipsis:
-            return f"list[{SCALARS[args[0]]}]", 0
-        if len(set(args)) == 1:
-            return f"list[{SCALARS[args[0]]}]", len(args)
-    if annotation is dict or (origin in (dict, Mapping) and args[0] is str):
+            return f"list[{element}]", 0
+        if all(one is first for one in args):
+            return f"list[{element}]", len(args)
+    if annotation is dict or (origin in (dict, Mapping) and first is str):
         return "object", 0
     return None
+
+
+def _scalar(annotation: Any) -> str | None:
+    """The kind of a single value. Nothing is hashed: an annotation may be a list, or hold one."""
+    return next((kind for known, kind in SCALARS.items() if annotation is known), None)
 
 
 TYPES: Final[dict[str, type | tuple[type, ...]]] = {

@@ -84,6 +84,19 @@ def tree_of(function: FunctionType, whose: str) -> ast.FunctionDef:
     return found
 
 
+def line_of(cls: type, field: str) -> int:
+    """The line where a class annotates a field; 0 if its text cannot be found."""
+    try:
+        lines, first = inspect.getsourcelines(cls)
+    except (OSError, TypeError):
+        return 0
+    text = "".join(lines)
+    for node in ast.walk(ast.parse(f"if True:\n{text}" if text[0].isspace() else f"\n{text}")):
+        if isinstance(node, ast.AnnAssign) and ast.unparse(node.target) == field:
+            return first + node.lineno - 2
+    return 0
+
+
 def check_method(owner: str, function: FunctionType) -> None:
     """Refuses a method that the sandbox cannot run, with the line and what to write instead."""
     whose = f"{owner}.{function.__name__}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import typing
 from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar
 
@@ -163,6 +164,57 @@ def test_an_annotation_that_is_no_kind_is_refused() -> None:
 
         class Mixed(Agvent):
             a: int | str
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message"),
+    [
+        (tuple[()], "Wrong.a is annotated tuple[()], which no event can hold"),
+        (typing.List, "Wrong.a is annotated typing.List, which no event can hold"),  # noqa: UP006
+        ([int], "Wrong.a is annotated [<class 'int'>], which no event can hold"),
+        (
+            list[Annotated[int, []]],
+            "Wrong.a is annotated list[typing.Annotated[int, []]], which no event can hold",
+        ),
+        ("int |", "Wrong.a: an annotation cannot be read: Forward reference must be an expression -- got 'int |'"),
+        ("inspect.nope", "Wrong.a: an annotation cannot be read: module 'inspect' has no attribute 'nope'"),
+        ("Nope", "Wrong.a: an annotation names Nope, which is not there when the class is defined"),
+    ],
+    ids=repr,
+)
+def test_an_annotation_that_cannot_be_read_is_refused(annotation: Any, message: str) -> None:
+    """Whatever it is: empty, a list, half an expression, a name that is not there. Of a parameter as of a field."""
+    with pytest.raises(ProgramError) as raised:
+        type("Wrong", (Agvent,), {"__annotations__": {"a": annotation}, "__module__": __name__})
+    assert (raised.value.message, bool(raised.value.hint)) == (message, True)
+
+    def f(self: Agvent, a: int) -> int:
+        return a
+
+    f.__annotations__["a"] = annotation
+    with pytest.raises(ProgramError) as raised:
+        type("Wrong", (Agvent,), {"f": f})
+    assert raised.value.message == message.replace("Wrong.a is", "Wrong.f(a) is").replace("Wrong.a:", "Wrong.f:")
+    assert raised.value.line == f.__code__.co_firstlineno
+
+
+def test_a_field_is_refused_with_its_line() -> None:
+    """Whether its annotation is no kind, or cannot be evaluated."""
+    here = inspect.getsourcelines(test_a_field_is_refused_with_its_line)[1]
+    with pytest.raises(ProgramError, match="which no event can hold") as raised:
+
+        class Wrong(Agvent):
+            a: int
+            b: set[int]
+
+    assert raised.value.line == here + 7
+    with pytest.raises(ProgramError, match=r"Unknown\.b: an annotation names Nope") as raised:
+
+        class Unknown(Agvent):
+            a: int
+            b: Nope  # type: ignore[name-defined]  # noqa: F821
+
+    assert raised.value.line == here + 14
 
 
 def test_a_kind_that_is_none_is_refused_with_the_line() -> None:
