@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from enum import Enum
-from types import FunctionType
+from types import FunctionType, MemberDescriptorType
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeVar, dataclass_transform, get_origin
 
 from agvent.agents.kinds import Kinded, fits, hints_of, kinded
@@ -39,6 +39,8 @@ Sealed = Annotated[T, Secrecy.SEALED]
 
 RESERVED: Final = ("arrive", "route")
 """Methods that the network calls; they are no behaviours."""
+
+OPTIONAL: Final = "write | None behind its kind, or leave the default out"
 
 MISSING: Final = object()
 """The default of a field that must be given."""
@@ -81,14 +83,35 @@ class Agvent:
 
 def _value(owner: str, field: Field, given: dict[str, Any]) -> Any:
     value = given.get(field.name, field.default)
-    kind, length, optional, *_ = field.kinded
-    if value is MISSING or (value is None and not optional):
-        raise EventError(f"{owner} needs {field.name}", hint=f"it is of kind {kind}")
-    if not fits(value, kind, length):
-        length_said = f" of length {length}" if length else ""
-        raise EventError(f"{owner}.{field.name} cannot be {value!r}"[:200], hint=f"it is of kind {kind}{length_said}")
-    checked(value, (field.name,))
+    if value is MISSING or (value is None and not field.kinded.optional):
+        raise EventError(f"{owner} needs {field.name}", hint=f"it is of kind {field.kinded.kind}")
+    _check_value(owner, field, value)
     return value
+
+
+def _check_value(owner: str, field: Field, value: Any) -> None:
+    """Refuses what the field cannot hold. Only a public field's value is in the message: messages are logged."""
+    kind, length, *_ = field.kinded
+    is_public = field.secrecy is Secrecy.PUBLIC
+    if not fits(value, kind, length):
+        shown = repr(value) if is_public else f"that {type(value).__name__}"
+        length_said = f" of length {length}" if length else ""
+        raise EventError(f"{owner}.{field.name} cannot be {shown}"[:200], hint=f"it is of kind {kind}{length_said}")
+    if is_public:
+        checked(value, (field.name,))
+    elif not _may_stand(value):
+        raise EventError(
+            f"{owner}.{field.name} has a value that no event can hold",
+            hint="integers have 64 bits, timestamps a zone, texts no lone surrogates, objects texts as keys",
+        )
+
+
+def _may_stand(value: Any) -> bool:
+    try:
+        checked(value)
+    except EventError:
+        return False
+    return True
 
 
 # Reading a class
@@ -124,7 +147,24 @@ def _field(cls: type[Agvent], name: str, hint: Any) -> Field:
         raise ProgramError(
             f"{cls.__name__}.{name} is a field and a method", line=default.__code__.co_firstlineno, hint="rename one"
         )
-    return Field(name, found, secrecy, default)
+    if isinstance(default, MemberDescriptorType):  # of __slots__
+        default = MISSING
+    field = Field(name, found, secrecy, default)
+    _check_default(cls, field)
+    return field
+
+
+def _check_default(cls: type[Agvent], field: Field) -> None:
+    if field.default is MISSING or (field.default is None and field.kinded.optional):
+        return
+    what = f"the default of {cls.__name__}.{field.name}"
+    if field.default is None:
+        raise ProgramError(f"{what} cannot be None", line=line_of(cls, field.name), hint=OPTIONAL)
+    try:
+        _check_value(cls.__name__, field, field.default)
+    except EventError as error:
+        line = line_of(cls, field.name)
+        raise ProgramError(f"{what} does not fit: {error.message}", line=line, hint=error.hint) from None
 
 
 def _check_member(cls: type[Agvent], name: str, member: object) -> None:
@@ -178,6 +218,12 @@ def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehav
                 hint="name each parameter and annotate it: amount: int",
             )
         found = kinded(hints[parameter.name], f"{whose}({parameter.name})", line)
+        if parameter.default is not parameter.empty and not fits(parameter.default, found.kind, found.length):
+            raise ProgramError(
+                f"the default of {whose}({parameter.name}) cannot be {parameter.default!r}"[:200],
+                line=line,
+                hint=f"it is of kind {found.kind}",
+            )
         parameters.append(Parameter(parameter.name, found.kind, found.description))
     returns = kinded(hints["return"], f"{whose}()", line).kind
     return AdvertisedBehaviour(name, returns, tuple(parameters), inspect.cleandoc(function.__doc__ or ""))

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import pytest
 
-from agvent.agents.agvent import Agvent, Opaque
+from agvent.agents.agvent import Agvent, Opaque, Sealed
 from agvent.agents.portable import program_of
 from agvent.agents.table import table_of
 from agvent.agents.types import type_of
@@ -128,6 +128,83 @@ def test_a_field_that_does_not_fit_is_refused(changes: dict[str, Any], message: 
     with pytest.raises(EventError) as raised:
         book(**changes)
     assert raised.value.message == message
+
+
+SECRET = "CANARY-7731"
+
+
+@pytest.mark.parametrize("annotation", [Annotated[bytes, "hidden"], Opaque[bytes], Sealed[bytes]])
+@pytest.mark.parametrize("value", [SECRET, [SECRET, SECRET], {SECRET: 1}])
+def test_the_value_of_a_field_that_is_not_public_is_in_no_message(annotation: Any, value: Any) -> None:
+    """A publisher's messages are logged. Of its default neither."""
+    name = "_key" if annotation == Annotated[bytes, "hidden"] else "key"
+    leaky = type("Leaky", (Agvent,), {"__annotations__": {name: annotation}})
+    with pytest.raises(EventError) as raised:
+        leaky(**{name: value})
+    assert raised.value.message == f"Leaky.{name} cannot be that {type(value).__name__}"
+    assert SECRET not in f"{raised.value} {raised.value.hint} {raised.value.__context__}"
+    with pytest.raises(ProgramError) as refused:
+        type("Leaky", (Agvent,), {"__annotations__": {name: annotation}, name: value})
+    assert refused.value.message == f"the default of Leaky.{name} does not fit: {raised.value.message}"
+
+
+def test_a_secret_that_no_event_can_hold_is_refused_without_it() -> None:
+    """An integer beyond 64 bits, a timestamp without a zone, a key that is no text."""
+
+    class Leaky(Agvent):
+        _key: Any
+
+    for value in (77310000 * 2**64, datetime(7731, 1, 1), {7731: 1}, {"7731": object()}):  # noqa: DTZ001
+        with pytest.raises(EventError) as raised:
+            Leaky(_key=value)
+        assert raised.value.message == "Leaky._key has a value that no event can hold"
+        assert raised.value.__context__ is None
+
+
+@pytest.mark.parametrize(
+    ("annotation", "default", "message"),
+    [
+        (int, "text", "the default of Wrong.a does not fit: Wrong.a cannot be 'text'"),
+        (int, None, "the default of Wrong.a cannot be None"),
+        (int, 2**64, "the default of Wrong.a does not fit: a: 18446744073709551616 does not fit in 64 bits"),
+        (tuple[float, float, float], (1.0,), "the default of Wrong.a does not fit: Wrong.a cannot be (1.0,)"),
+        (Any, {1}, "the default of Wrong.a does not fit: a value of type set cannot be an event's"),
+    ],
+)
+def test_a_default_is_of_its_fields_kind(annotation: Any, default: Any, message: str) -> None:
+    """Or the class is refused, before anybody publishes one."""
+    with pytest.raises(ProgramError) as raised:
+        type("Wrong", (Agvent,), {"__annotations__": {"a": annotation}, "a": default})
+    assert raised.value.message == message
+
+
+def test_a_refused_default_has_its_line() -> None:
+    """A field's own, and for a parameter that of its method."""
+    here = inspect.getsourcelines(test_a_refused_default_has_its_line)[1]
+    with pytest.raises(ProgramError, match=r"the default of Wrong.b does not fit") as raised:
+
+        class Wrong(Agvent):
+            a: int = 3
+            b: int = "text"  # type: ignore[assignment]
+
+    assert raised.value.line == here + 7
+    with pytest.raises(ProgramError, match=r"the default of Called.f\(a\) cannot be 'x'") as raised:
+
+        class Called(Agvent):
+            def f(self, a: int = "x") -> int:  # type: ignore[assignment]
+                return a
+
+    assert raised.value.line == here + 13
+
+
+def test_a_slot_is_no_default() -> None:
+    """A class with __slots__ is an agvent class like every other."""
+
+    class Slotted(Agvent):
+        __slots__ = ("a",)
+        a: int
+
+    assert Slotted(a=3).a == 3
 
 
 def test_a_field_without_a_default_must_be_given() -> None:
