@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 from enum import Enum
 from types import FunctionType, MemberDescriptorType
-from typing import Annotated, Any, ClassVar, Final, NamedTuple, TypeVar, dataclass_transform, get_origin
+from typing import Annotated, Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar, dataclass_transform, get_origin
 
 from agvent.agents.kinds import Kinded, fits, hints_of, kinded
 from agvent.agents.refusals import check_method, line_of
@@ -37,8 +37,8 @@ Opaque = Annotated[T, Secrecy.OPAQUE]
 Sealed = Annotated[T, Secrecy.SEALED]
 """A field encrypted end to end, for the subscribers whom the publisher admits."""
 
-RESERVED: Final = ("arrive", "route")
-"""Methods that the network calls; they are no behaviours."""
+RESERVED: Final = {"arrive": "subscriber", "route": "server"}
+"""Methods that the network calls, and what it gives them; they are no behaviours."""
 
 OPTIONAL: Final = "write | None behind its kind, or leave the default out"
 
@@ -68,6 +68,7 @@ class Agvent:
         for name, member in vars(cls).items():
             if not name.startswith("__annot"):  # Python 3.14 keeps a function for the annotations there
                 _check_member(cls, name, member)
+        _check_reserved(cls)
         cls.__agvent_behaviours__ = tuple(_behaviours(cls))
 
     def __init__(self, **given: Any) -> None:
@@ -181,6 +182,19 @@ def _check_member(cls: type[Agvent], name: str, member: object) -> None:
         raise ProgramError(f"{cls.__name__}.{name} is a class inside an agvent", hint="use a dict or a tuple")
 
 
+def _check_reserved(cls: type[Agvent]) -> None:
+    methods = methods_of(cls)
+    for name in RESERVED.keys() & methods.keys():
+        try:
+            inspect.signature(methods[name]).bind("self", RESERVED[name])
+        except TypeError:
+            raise ProgramError(
+                f"{cls.__name__}.{name} is called with a {RESERVED[name]}, and cannot be",
+                line=methods[name].__code__.co_firstlineno,
+                hint=f"write def {name}(self, {RESERVED[name]})",
+            ) from None
+
+
 def methods_of(cls: type[Agvent]) -> dict[str, FunctionType]:
     """Every method that an agvent of this class has, its ancestors' included, theirs first."""
     ancestry = [one for one in reversed(cls.__mro__) if one not in (object, Agvent)]
@@ -193,10 +207,13 @@ def methods_of(cls: type[Agvent]) -> dict[str, FunctionType]:
 
 
 def _behaviours(cls: type[Agvent]) -> list[AdvertisedBehaviour]:
+    fields = [field for field in cls.__agvent_fields__.values() if field.secrecy is Secrecy.OPAQUE]
+    for field in fields:
+        if _is_function(field.name):
+            _refuse_name(f"{cls.__name__}.{field.name}", line_of(cls, field.name))
     opaque = [
         AdvertisedBehaviour(field.name, field.kinded.kind, (), field.kinded.description, opaque=True)
-        for field in cls.__agvent_fields__.values()
-        if field.secrecy is Secrecy.OPAQUE
+        for field in fields
     ]
     public = {name: one for name, one in methods_of(cls).items() if not name.startswith("_") and name not in RESERVED}
     return opaque + [_behaviour(cls.__name__, name, function) for name, function in public.items()]
@@ -204,8 +221,8 @@ def _behaviours(cls: type[Agvent]) -> list[AdvertisedBehaviour]:
 
 def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehaviour:
     whose, line = f"{owner}.{name}", function.__code__.co_firstlineno
-    if name in BUILTINS or name == HOLDS:
-        raise ProgramError(f"{whose}: filters have a function of that name", line=line, hint="give it another")
+    if _is_function(name):
+        _refuse_name(whose, line)
     hints = hints_of(function, whose, line)
     if "return" not in hints:
         raise ProgramError(f"{whose} does not say what it returns", line=line, hint="write -> bool, -> float, …")
@@ -227,3 +244,12 @@ def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehav
         parameters.append(Parameter(parameter.name, found.kind, found.description))
     returns = kinded(hints["return"], f"{whose}()", line).kind
     return AdvertisedBehaviour(name, returns, tuple(parameters), inspect.cleandoc(function.__doc__ or ""))
+
+
+def _is_function(name: str) -> bool:
+    """Would a filter that calls it call a function of its own?"""
+    return name in BUILTINS or name == HOLDS
+
+
+def _refuse_name(whose: str, line: int) -> NoReturn:
+    raise ProgramError(f"{whose}: filters have a function of that name", line=line, hint="give it another")

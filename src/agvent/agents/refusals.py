@@ -105,6 +105,10 @@ def check_method(owner: str, function: FunctionType) -> None:
         raise ProgramError(
             f"{whose}: methods of that form are Python's own", line=tree.lineno, hint="give it a plain name"
         )
+    if tree.args.posonlyargs:
+        raise ProgramError(
+            f"{whose} has a / among its parameters", line=tree.lineno, hint="leave it out: callers may name arguments"
+        )
     if not tree.args.args:
         raise ProgramError(f"{whose} has no self", line=tree.lineno, hint=f"write def {function.__name__}(self, …)")
     check_tree(whose, tree, tree.args.args[0].arg)

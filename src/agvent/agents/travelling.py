@@ -10,6 +10,7 @@ from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any, Final
 
+from agvent.agents.agvent import Agvent
 from agvent.agents.refusals import MODULES, check_tree, tree_of
 from agvent.errors import ProgramError
 
@@ -82,6 +83,8 @@ class Luggage:
         else:
             what = f"which is a {type(value).__name__} and cannot travel along"
             hint = f"use values, functions of the module, and {', '.join(MODULES)}"
+            if isinstance(value, type) and issubclass(value, Agvent):
+                hint = "write super().method(…) for a method of an ancestor: the sandbox has no inheritance"
             self._refuse(function, tree, name, what, hint)
 
     def _refuse(self, function: FunctionType, tree: ast.FunctionDef, name: str, what: str, hint: str | None) -> None:

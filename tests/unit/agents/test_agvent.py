@@ -329,6 +329,40 @@ def test_a_behaviour_says_what_it_takes_and_gives() -> None:
                 return bool(text)
 
 
+@pytest.mark.parametrize("name", ["holds", "contains"])
+def test_an_opaque_field_may_not_have_the_name_of_a_function(name: str) -> None:
+    """Filters call it like a behaviour, and would call the function."""
+    with pytest.raises(ProgramError) as raised:
+        type("Function", (Agvent,), {"__annotations__": {name: Opaque[float]}})
+    assert raised.value.message == f"Function.{name}: filters have a function of that name"
+    type("Public", (Agvent,), {"__annotations__": {name: float}})
+
+
+def test_what_the_network_calls_takes_what_it_is_given() -> None:
+    """`route` a server, `arrive` a subscriber; other parameters have defaults."""
+    here = inspect.getsourcelines(test_what_the_network_calls_takes_what_it_is_given)[1]
+    with pytest.raises(ProgramError) as raised:
+
+        class Alone(Agvent):
+            def route(self) -> None:
+                pass
+
+    assert (raised.value.line, raised.value.hint) == (here + 6, "write def route(self, server)")
+    with pytest.raises(ProgramError) as raised:
+
+        class Crowded(Agvent):
+            def arrive(self, subscriber: Any, more: Any) -> None:
+                pass
+
+    assert (raised.value.line, raised.value.hint) == (here + 13, "write def arrive(self, subscriber)")
+
+    class Fine(Agvent):
+        def route(self, server: Any, depth: int = 0) -> None:
+            pass
+
+    assert program_of(Fine).routes
+
+
 def test_versions_live_side_by_side() -> None:
     """A class with more fields is another version of its type; one with other code is the same version."""
 

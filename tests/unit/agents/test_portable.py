@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from pathlib import Path
 
 import pytest
 
@@ -267,6 +268,44 @@ def test_forms_of_method_that_the_sandbox_has_not() -> None:
         class Sized(Agvent):
             def __len__(self) -> int:
                 return 1
+
+
+@pytest.mark.parametrize("parameters", ["self, a: int, /", "self, /, a: int"])
+def test_a_slash_among_the_parameters_is_refused(parameters: str, tmp_path: Path) -> None:
+    """It is the slash that the message names, and not a self that is there."""
+    module = tmp_path / "slashed.py"
+    module.write_text(f"class Slashed(Agvent):\n    def f({parameters}) -> int:\n        return a\n")
+    with pytest.raises(ProgramError) as raised:
+        exec(compile(module.read_text(), str(module), "exec"), {"Agvent": Agvent})
+    assert str(raised.value) == (
+        "line 2: Slashed.f has a / among its parameters\nhint: leave it out: callers may name arguments"
+    )
+
+
+def test_an_ancestor_is_called_through_super() -> None:
+    """Its name cannot travel along, in whatever form it stands; the hint says what does."""
+
+    class Parent(Agvent):
+        def path(self) -> str:
+            return "parent"
+
+    class Named(Parent):
+        def path(self) -> str:
+            return Parent.path(self)
+
+    class Given(Parent):
+        def path(self) -> str:
+            return super(Given, self).path()  # noqa: UP008
+
+    class Kept(Parent):
+        def path(self) -> str:
+            parent = super()
+            return parent.path()  # type: ignore[attr-defined, no-any-return]
+
+    for refused in (Named, Given, Kept):
+        with pytest.raises(ProgramError) as raised:
+            program_of(refused)
+        assert (raised.value.hint or "").startswith("write super().method(…) for a method of an ancestor")
 
 
 def test_a_sealed_field_is_not_for_methods() -> None:
