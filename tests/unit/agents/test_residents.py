@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from agvent import limits
+from agvent import Agvent, limits
 from agvent.agents.asking import Came
 from agvent.agents.received import Received
 from agvent.agents.residents import Residents
 from agvent.agents.sandbox import Task
 from agvent.agents.types import type_of
 from agvent.errors import AdmissionError, BehaviourError, EventError
-from agvent.event import EventId
+from agvent.event import Event, EventId
 from agvent.wire.codec import decode_event
 from agvent.wire.parts import Answered, Call
 from tests.publishing_house import Book
@@ -115,3 +115,52 @@ def test_a_fault_is_raised_where_it_was_called() -> None:
     for args, named in (((1,), {"amount": 2}), ((), {"destination": "Oslo"}), ((), {"price": 3})):
         with pytest.raises(EventError, match=r"wholesale_price takes \(amount, destination\)"):
             asyncio.run(call(*args, **named))
+
+
+class Parcel(Agvent):
+    """An agvent with names that whoever holds it could have for itself."""
+
+    event: str
+    ask: int
+
+    def type(self) -> str:
+        return "parcel"
+
+
+def test_every_name_is_the_agvents_own() -> None:
+    """`event` and `type` too: what a subscriber holds has none of its own without an underscore."""
+
+    async def ask(call: Call) -> Answered:
+        return Answered(call, "parcel")
+
+    parcel = Received(Event(attributes={"event": "moved", "ask": 3}), type_of(Parcel), ask)
+    assert (parcel.event, parcel.ask, asyncio.run(call_of(parcel.type))) == ("moved", 3, "parcel")
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (2**70, "argument 1 of wholesale_price: 1180591620717411303424 does not fit in 64 bits"),
+        (object(), "a value of type object cannot be an event's"),
+        ([{1: 2}], "argument 1 of wholesale_price[0]: the key 1 is not a string"),
+    ],
+    ids=["integer", "object", "key"],
+)
+def test_an_argument_that_no_message_carries_is_refused_at_the_call(value: Any, message: str) -> None:
+    """By place or by name, and nothing is asked."""
+    asked: list[Call] = []
+
+    async def ask(call: Call) -> Answered:
+        asked.append(call)
+        return Answered(call, 1.0)
+
+    book = Received(Event(), type_of(Book), ask)
+
+    async def call(*args: Any, **named: Any) -> Any:
+        return await book.wholesale_price(*args, **named)
+
+    for args, named in (((value,), {}), ((), {"amount": value})):
+        with pytest.raises(EventError) as raised:
+            asyncio.run(call(*args, **named))
+        assert raised.value.message == message
+    assert asked == []
