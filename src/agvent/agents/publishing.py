@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
+from agvent import limits
 from agvent.agents.agvent import Agvent, Secrecy
 from agvent.agents.hiding import Hider, bound_to
 from agvent.agents.portable import program_of
@@ -37,6 +38,8 @@ def published(
         raise EventError(f"{cls.__name__} has hidden fields", hint="give hider=Hider(the hosts' public key, …)")
     if sealed and (sealer is None or (sealer.publisher, sealer.type) != (publisher, cls.__name__)):
         raise EventError(f"{cls.__name__} has sealed fields", hint=f"give sealer=Sealer({publisher!r}, …)")
+    if budget is not None:
+        _check_budget(budget)
     if budget is not None and not program.routes:
         raise EventError(f"{cls.__name__} has no route to spend a budget on", hint="write def route(self, server)")
     return Event(
@@ -53,6 +56,15 @@ def published(
             (budget or Budget()) if program.routes else None,
         ),
     )
+
+
+def _check_budget(budget: Budget) -> None:
+    if not isinstance(budget, Budget):
+        raise EventError(f"a budget cannot be a {type(budget).__name__}", hint="write budget=Budget(hops=…, clones=…)")
+    for name in Budget.__struct_fields__:
+        amount = getattr(budget, name)
+        if type(amount) is not int or not 0 <= amount <= limits.INT_MAX:
+            raise EventError(f"a budget of {name} cannot be {amount!r}"[:200], hint="each is an integer from 0 on")
 
 
 def _listed(value: Any) -> Any:
