@@ -13,8 +13,7 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from agvent import Agvent, Opaque, connect
-from agvent.agents.agvent import Sealed
+from agvent import Agvent, Opaque, Sealed, connect
 from agvent.agents.table import table_of
 from agvent.errors import SecretError
 from agvent.net.deliveries import Delivery, Subscribed

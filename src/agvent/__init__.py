@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agvent.agents.agvent import Agvent, Opaque
+    from agvent.agents.agvent import Agvent, Opaque, Sealed
     from agvent.errors import (
         AgventError,
         CallerError,
@@ -44,6 +44,7 @@ else:
         "FilterError": "agvent.errors",
         "Matches": "agvent.matching.matches",
         "Opaque": "agvent.agents.agvent",
+        "Sealed": "agvent.agents.agvent",
         "Subscription": "agvent.filters.subscription",
         "SubscriptionError": "agvent.errors",
         "Subscriptions": "agvent.matching.subscriptions",
@@ -83,6 +84,7 @@ __all__ = [
     "FilterError",
     "Matches",
     "Opaque",
+    "Sealed",
     "Subscription",
     "SubscriptionError",
     "Subscriptions",

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 
 import pytest
 
-from agvent.agents.agvent import Agvent, Opaque, Sealed
+from agvent import Agvent, Opaque, Sealed
 from agvent.agents.portable import program_of
 from agvent.agents.table import table_of
 from agvent.agents.types import type_of
