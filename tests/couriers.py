@@ -59,6 +59,17 @@ class Endless(Agvent):
             server.targets()
 
 
+class Inquirer(Agvent):
+    """Asks as often as it was told to, and delivers."""
+
+    times: int
+
+    def route(self, server: Any) -> None:
+        for _ in range(self.times):
+            server.budget()
+        server.deliver()
+
+
 ALL = (Order, Everywhere, Talker, Clumsy, Endless)
 
 

@@ -125,7 +125,7 @@ BODIES: dict[str, tuple[str, str]] = {
     "a function of the host's": ("return launch_missiles('now')", "NameError"),
     "asking the host a million times": (
         "for _ in range(10**6):\n    try: nobody_knows_this_name\n    except NameError: pass\nreturn 1",
-        f"{TIME}|RuntimeError",
+        f"{TIME}|it asked too much",
     ),
     "leaving the process": ("raise SystemExit(1)", "RuntimeError"),
     "an interrupt": ("raise KeyboardInterrupt()", "KeyboardInterrupt"),

@@ -304,6 +304,10 @@ BATCH_CALLS_MAX: Final = 512
 SESSION_BATCHES_MAX: Final = 5_000
 """Batches after which a session ends and another begins: what a program leaves in memory goes with it."""
 
+SESSION_SUSPENSIONS_MAX: Final = 20_000
+"""Times that programs of a session ask outside themselves: ten stops of the most talkative route. Each is some 20 µs
+that a program's own clock does not count, so this is also what ends one that does nothing else."""
+
 ANSWERS_KEPT_MAX: Final = 65_536
 """Answers that a host keeps to give again, some 500 bytes each."""
 

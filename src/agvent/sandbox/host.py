@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from functools import partial
 from itertools import groupby
 from typing import Any, NamedTuple, Self
 
@@ -26,7 +27,7 @@ from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, SecretError, WireError
 from agvent.sandbox.kept import Kept
 from agvent.sandbox.lanes import Lanes
-from agvent.sandbox.session import Allowance, Breach
+from agvent.sandbox.session import Allowance, Breach, Session
 from agvent.sandbox.workers import Workers
 from agvent.wire.codec import encode_value
 from agvent.wire.parts import Answered
@@ -165,8 +166,8 @@ class SandboxHost:
         allowance = self._allowance(principal)
         try:
             if fresh:
-                with self.workers.session(principal, program, allowance, allowance.batch_seconds_max) as session:
-                    values, faults = session.run(_tasks(fresh))
+                run, seconds = partial(Session.run, tasks=_tasks(fresh)), allowance.batch_seconds_max
+                values, faults = self.workers.worked(principal, program, allowance, seconds, run)
                 for number, (one, value) in enumerate(zip(fresh, values, strict=True)):
                     self._answer(batch, one, value, faults.get(number, ""))
         except Breach as breach:
@@ -201,7 +202,7 @@ class SandboxHost:
     def _alone(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
         """Each call by itself, within the time of one batch for all."""
         allowance = self._allowance(principal)
-        end = time.monotonic() + allowance.batch_seconds_max
+        seconds, end = allowance.call_seconds_max, time.monotonic() + allowance.batch_seconds_max
         for one in chunk:
             if self._quarantine.holds(principal, program.hash, now_us()):
                 batch.fault(one.visit.number, one.place, QUARANTINED)
@@ -209,8 +210,8 @@ class SandboxHost:
                 batch.fault(one.visit.number, one.place, OUT_OF_TIME)
             else:
                 try:
-                    with self.workers.session(principal, program, allowance, allowance.call_seconds_max) as session:
-                        (value,), faults = session.run(_tasks([one]))
+                    run = partial(Session.run, tasks=_tasks([one]))
+                    (value,), faults = self.workers.worked(principal, program, allowance, seconds, run)
                     self._answer(batch, one, value, faults.get(0, ""))
                 except Breach as breach:
                     batch.fault(one.visit.number, one.place, breach.fault)
@@ -224,8 +225,9 @@ class SandboxHost:
         if self._quarantine.holds(principal, program.hash, now_us()):
             return Arrived(fault=QUARANTINED)
         try:
-            with self.workers.session(principal, program, allowance, allowance.arrival_seconds_max) as session:
-                told, answered = session.arrive(state, arrival.subscriber, arrival.context)
+            arrive = partial(Session.arrive, state=state, name=arrival.subscriber, context=arrival.context)
+            seconds = allowance.arrival_seconds_max
+            told, answered = self.workers.worked(principal, program, allowance, seconds, arrive)
         except Breach as breach:
             if breach.spoiled and not breach.blameless:
                 self._quarantine.fault(principal, program, breach.fault, now_us())
@@ -243,17 +245,15 @@ class SandboxHost:
             return Decision(fault=NO_ROUTE)
         if self._quarantine.holds(principal, program.hash, now_us()):
             return Decision(fault=QUARANTINED)
-        agent, bound = ManagerAgent(stop.surroundings), belongs_to(principal, stop.event)
+        seconds, bound = allowance.stop_seconds_max, belongs_to(principal, stop.event)
         try:
             if stop.snapshot:
-                paused = open_snapshot(self._keys(), stop.snapshot, bound)
-                with self.workers.empty(program, allowance, allowance.stop_seconds_max) as session:
+                agent, paused = ManagerAgent(stop.surroundings), open_snapshot(self._keys(), stop.snapshot, bound)
+                with self.workers.empty(program, allowance, seconds) as session:
                     dump = session.resume(paused, agent)
             else:
-                with self.workers.session(principal, program, allowance, allowance.stop_seconds_max) as session:
-                    dump = session.route(state, agent)
-                    if dump:
-                        session.batches = limits.SESSION_BATCHES_MAX  # it stands in the middle of its program
+                begin = partial(_begun, state=state, stop=stop)
+                agent, dump = self.workers.worked(principal, program, allowance, seconds, begin)
             return agent.decision(close_snapshot(self._keys(), dump, bound, os.urandom) if dump else b"")
         except SecretError as error:
             return Decision(fault=error.message)
@@ -269,6 +269,15 @@ class SandboxHost:
 
 
 DEFAULT = Allowance()
+
+
+def _begun(session: Session, state: dict[str, Any], stop: Stop) -> tuple[ManagerAgent, bytes]:
+    """A route from its first line: whom it talked to, and the dump if it moves."""
+    agent = ManagerAgent(stop.surroundings)
+    dump = session.route(state, agent)
+    if dump:
+        session.batches = limits.SESSION_BATCHES_MAX  # it stands in the middle of its program
+    return agent, dump
 
 
 def now_us() -> int:

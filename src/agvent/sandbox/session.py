@@ -48,11 +48,11 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True):
 
 class Breach(Exception):
     """A limit, a crash or a lie. `spoiled`: the session cannot be used again; `blameless`: it never began, because
-    there was no worker. Never leaves this room."""
+    there was no worker; `worn`: what ran before it had used the session up. Never leaves this room."""
 
-    def __init__(self, fault: str, *, spoiled: bool, blameless: bool = False) -> None:
+    def __init__(self, fault: str, *, spoiled: bool, blameless: bool = False, worn: bool = False) -> None:
         super().__init__(fault)
-        self.fault, self.spoiled, self.blameless = fault, spoiled, blameless
+        self.fault, self.spoiled, self.blameless, self.worn = fault, spoiled, blameless, worn
 
 
 class Session:
@@ -118,7 +118,7 @@ class Session:
         return self._talk(load, agent)
 
     def _talk(self, begin: Callable[[], monty.SyncSnapshot], agent: ManagerAgent) -> bytes:
-        with _breaches():
+        with self._breaches():
             paused = begin()
             while not isinstance(paused, monty.MontyComplete):
                 if isinstance(paused, monty.FunctionSnapshot) and paused.function_name == SAY and len(paused.args) == 1:
@@ -149,26 +149,31 @@ class Session:
         return monty.CollectString(max_bytes=self.allowance.printed_bytes_max)
 
     def _feed(self, code: str, inputs: dict[str, Any] | None = None) -> Any:
-        with _breaches():
+        with self._breaches():
             return self._session.feed_run(code, inputs=inputs, print_callback=self._printed())
 
-
-@contextmanager
-def _breaches() -> Iterator[None]:
-    """Whatever a worker does wrong is a breach."""
-    try:
-        yield
-    except monty.MontyCrashedError as error:
-        raise Breach("the worker died" if not error.timed_out else "TimeoutError", spoiled=True) from None
-    except monty.MontyError as error:
-        fault = type(error.exception()).__name__
-        raise Breach(fault, spoiled=fault in SPOILING) from None
-    except (RuntimeError, RecursionError, ValueError) as error:
-        raise Breach(f"{type(error).__name__} of the worker", spoiled=True) from None
+    @contextmanager
+    def _breaches(self) -> Iterator[None]:
+        """Whatever a worker does wrong is a breach."""
+        try:
+            yield
+        except monty.MontyCrashedError as error:
+            raise Breach("the worker died" if not error.timed_out else "TimeoutError", spoiled=True) from None
+        except monty.MontyError as error:
+            cause = error.exception()
+            if str(cause) == SUSPENDED:
+                raise Breach("it asked too much", spoiled=True, worn=self.batches > 1) from None
+            fault = type(cause).__name__
+            raise Breach(fault, spoiled=fault in SPOILING) from None
+        except (RuntimeError, RecursionError, ValueError) as error:
+            raise Breach(f"{type(error).__name__} of the worker", spoiled=True) from None
 
 
 SAY: Final = "_agvent_say"
 """The one function that a worker asks its host for."""
+
+SUSPENDED: Final = f"suspension limit {limits.SESSION_SUSPENSIONS_MAX} exceeded"
+"""How Monty ends a program whose session has asked for too much; every later one in it would end so too."""
 
 SPOILING: Final = ("MemoryError", "TimeoutError")
 """What leaves a session in a state that is not known: half a batch may have run, or its memory is full."""
@@ -185,4 +190,5 @@ def _limits(allowance: Allowance, seconds: float) -> monty.ResourceLimits:
         "max_feed_duration_secs": seconds,
         "max_memory": allowance.memory_bytes_max,
         "max_recursion_depth": allowance.depth_max,
+        "max_suspensions": limits.SESSION_SUSPENSIONS_MAX,
     }

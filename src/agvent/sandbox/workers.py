@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeVar
 
 import pydantic_monty as monty
 
@@ -14,6 +14,8 @@ from agvent import limits
 from agvent.agents.program import Program
 from agvent.errors import SandboxFault
 from agvent.sandbox.session import Allowance, Breach, Session
+
+T = TypeVar("T")
 
 
 class Key(NamedTuple):
@@ -58,6 +60,19 @@ class Workers:
             session.close()
         self._idle.clear()
         self._pool.__exit__(None, None, None)
+
+    def worked(
+        self, principal: str, program: Program, allowance: Allowance, seconds: float, work: Callable[[Session], T]
+    ) -> T:
+        """What some work in a session gives. If others had worn the session out, it is done once more in a new one."""
+        try:
+            with self.session(principal, program, allowance, seconds) as session:
+                return work(session)
+        except Breach as breach:
+            if not breach.worn:
+                raise
+        with self.session(principal, program, allowance, seconds) as session:
+            return work(session)
 
     @contextmanager
     def session(self, principal: str, program: Program, allowance: Allowance, seconds: float) -> Iterator[Session]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from agvent import limits
 from agvent.agents.agvent import Agvent
 from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys
@@ -13,7 +14,7 @@ from agvent.agents.portable import program_of
 from agvent.agents.sandbox import Sandbox
 from agvent.agents.stops import Decision, Departure, Local, Stop, Way
 from agvent.sandbox.host import SandboxHost
-from tests.couriers import ALL, Clumsy, Endless, Everywhere, Order, Talker, stop, surroundings
+from tests.couriers import ALL, Clumsy, Endless, Everywhere, Inquirer, Order, Talker, stop, surroundings
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, trusted
 
@@ -89,6 +90,15 @@ def test_a_fault_decides_nothing(sandbox: Sandbox) -> None:
     """What was agreed to before an exception is not kept, nor what an agvent that talks for ever said."""
     assert decided(sandbox, stop(Clumsy())) == Decision(fault="ValueError")
     assert decided(sandbox, stop(Endless())).fault in ("RuntimeError", "it said too much")
+
+
+def test_a_route_decides_however_often_it_was_asked_before() -> None:
+    """A session that all the messages of earlier stops have worn out is replaced, and nobody sees it."""
+    stops = limits.SESSION_SUSPENSIONS_MAX // 800 + 5
+    with host(Inquirer) as started:
+        decisions = [decided(started, stop(Inquirer(times=800))) for _ in range(stops)]
+        assert decisions == [Decision(("ann/1", "bob/1"))] * stops
+        assert started.quarantined() == ()
 
 
 def test_without_a_route_there_is_nothing_to_execute(sandbox: Sandbox) -> None:
