@@ -127,6 +127,10 @@ BODIES: dict[str, tuple[str, str]] = {
         "for _ in range(10**6):\n    try: nobody_knows_this_name\n    except NameError: pass\nreturn 1",
         f"{TIME}|it asked too much",
     ),
+    "a time before the first year": (
+        "import datetime as d\nreturn d.datetime(1, 1, 1, tzinfo=d.timezone(d.timedelta(hours=14)))",
+        "the answer is no value of an event",
+    ),
     "leaving the process": ("raise SystemExit(1)", "RuntimeError"),
     "an interrupt": ("raise KeyboardInterrupt()", "KeyboardInterrupt"),
     "an exception with a secret in it": ("raise ValueError('canary')", "ValueError"),

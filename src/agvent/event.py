@@ -109,7 +109,7 @@ def checked(value: Any, path: Path = ()) -> Value:
     elif kind is Kind.STRING:
         check_text(value, path)
     elif kind is Kind.TIME:
-        microseconds(value)
+        check_time(value, path)
     elif kind is Kind.LIST or kind is Kind.OBJECT:
         if len(path) >= limits.EVENT_DEPTH_MAX:
             raise EventError(f"{name_of(path)}: nested deeper than {limits.EVENT_DEPTH_MAX} levels")
@@ -141,6 +141,15 @@ def check_text(text: str, path: Path = ()) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise EventError(f"{name_of(path)}: lone surrogate U+{ord(text[error.start]):04X} in text") from None
+
+
+def check_time(time: datetime, path: Path = ()) -> None:
+    """Refuses a time that names no instant, or one that UTC has no year for: its bytes are those of UTC."""
+    microseconds(time)
+    try:
+        time.astimezone(UTC)
+    except OverflowError:
+        raise EventError(f"{name_of(path)}: {time.isoformat()} is outside the years 1 to 9999 of UTC") from None
 
 
 def name_of(path: Path) -> str:

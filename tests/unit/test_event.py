@@ -74,6 +74,15 @@ def test_a_timestamp_needs_a_zone() -> None:
     assert complaint({"a": datetime(2026, 3, 1)}) == "timestamp 2026-03-01T00:00:00 has no time zone"  # noqa: DTZ001
 
 
+@pytest.mark.parametrize(("time", "hours"), [("0001-01-01T00:00:00", 14), ("9999-12-31T23:59:59", -14)])
+def test_a_timestamp_has_a_date_in_utc(time: str, hours: int) -> None:
+    """One that UTC has no year for is refused where it stands, not where it is written."""
+    outside = datetime.fromisoformat(time).replace(tzinfo=timezone(timedelta(hours=hours)))
+    said = f"{outside.isoformat()} is outside the years 1 to 9999 of UTC"
+    assert complaint({"a": [outside]}) == f"a[0]: {said}"
+    assert complaint({"$time": outside}) == f"$time: {said}"
+
+
 def test_names_are_strings_without_a_leading_dollar() -> None:
     """Attribute names are strings, and $ is kept for reserved keys."""
     assert complaint({1: 2}) == "1 cannot name an attribute"

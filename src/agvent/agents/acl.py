@@ -82,6 +82,8 @@ def misunderstood(message: AclMessage) -> str:
         return f"contents are in {LANGUAGE}, not in {message.language[:40]!r}"
     if message.ontology not in ("", ONTOLOGY):
         return f"contents are about {ONTOLOGY}, not about {message.ontology[:40]!r}"
+    if message.reply_by is not None and message.reply_by.tzinfo is None:
+        return "reply-by has no time zone"
     return ""
 
 

@@ -179,7 +179,7 @@ def misjudged(value: Any, signature: Signature) -> str:
             return f"the answer is not of kind {signature.returns}"
         checked(value)
         size = len(encode_value(value))
-    except (EventError, ValueError, TypeError, RecursionError):
+    except (EventError, ValueError, TypeError, OverflowError, RecursionError):
         return "the answer is no value of an event"
     return "" if size <= limits.ANSWER_BYTES_MAX else f"the answer has {size} bytes"
 
@@ -190,6 +190,6 @@ def said(values: Iterable[Any]) -> str:
     try:
         for value in values:
             size += len(encode_value(checked(value)))
-    except (EventError, ValueError, TypeError, RecursionError):
+    except (EventError, ValueError, TypeError, OverflowError, RecursionError):
         return "what it said is no value of an event"
     return "" if size <= limits.ANSWER_BYTES_MAX else f"what it said has {size} bytes"

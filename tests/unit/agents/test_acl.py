@@ -63,6 +63,8 @@ def test_a_reply_stays_in_its_conversation() -> None:
             "query-ref begins fipa-query, not 'fipa-request'",
         ),
         ({"performative": "request", "language": "kif"}, "contents are in agvent-values, not in 'kif'"),
+        ({"performative": "request", "reply-by": datetime(2026, 1, 1)}, "reply-by has no time zone"),  # noqa: DTZ001
+        ({"performative": "request", "reply-by": "2026-01-01T00:00:00"}, "reply-by has no time zone"),
         ({"performative": "request", "ontology": "wine"}, "contents are about agvent-routing, not about 'wine'"),
     ],
 )
