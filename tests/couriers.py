@@ -87,6 +87,8 @@ def surroundings(server: str = "A", **changes: Any) -> Surroundings:
     return Surroundings(server, **(given | changes))
 
 
-def stop(agvent: Agvent, around: Surroundings | None = None, snapshot: bytes = b"") -> Stop:
-    """An agvent of the house's at a stop."""
-    return Stop("house", encode_event(published(agvent, "house")), snapshot, around or surroundings())
+def stop(
+    agvent: Agvent, around: Surroundings | None = None, snapshot: bytes = b"", *, principal: str = "house"
+) -> Stop:
+    """An agvent of the house's, or of another publisher's, at a stop."""
+    return Stop(principal, encode_event(published(agvent, principal)), snapshot, around or surroundings())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -102,6 +104,31 @@ def test_a_hostile_principal_is_its_own_trouble(host: HostProcess) -> None:
     assert [(one.principal, one.type) for one in host.quarantined()] == [("eve", "Loop")]
     assert host.release(LOOP.hash)
     assert host.quarantined() == ()
+
+
+def test_a_host_that_dies_of_one_request_answers_the_others(tmp_path: Path) -> None:
+    """What was under way when it died is asked alone: only what kills it again has a fault."""
+    tasks = {"eve": Task("eve", LOOPING, (Call("loop", (1,)),)), "house": Task("house", booked(), CALLS)}
+    host = HostProcess(tmp_path / "hosts.key")
+    host.command = [sys.executable, "-m", "tests.deadly_host"]
+    with host, ThreadPoolExecutor() as threads:
+        found = {name: threads.submit(host.run, [task]) for name, task in tasks.items()}
+        assert faults(found["eve"].result()) == ["the sandbox host died"]
+        assert found["house"].result() == [tuple(Answered(call, 1) for call in CALLS)]
+
+
+def test_what_nobody_foresaw_leaves_the_host_alive(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is a fault of that publisher's; the process goes on and says on standard error what it was."""
+    impossible = Allowance(printed_bytes_max=-1)
+    key_file = tmp_path / "hosts.key"
+    key_file.write_bytes(b"k" * 32)
+    with HostProcess(key_file, grants=GRANTS, allowances={"eve": impossible}, workers=1) as host:
+        with pytest.raises(AdmissionError, match="Loop does not load: OverflowError in the sandbox host"):
+            host.admit(sign(LOOP, "eve", EVE))
+        host.admit(sign(program_of(Book), "house", HOUSE))
+        assert host.run([Task("house", booked(), CALLS)]) == trusted(Book).run([Task("house", booked(), CALLS)])
+        assert host.starts == 1
+    assert "OverflowError" in capfd.readouterr().err
 
 
 def test_without_its_keys_it_does_not_start(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -139,9 +139,9 @@ class Opened:
         self._open -= 1
         return answer
 
-    def answered(self, number: int, place: int) -> Answered:
+    def answered(self, number: int, place: int) -> Answered | None:
         """The answer that a call has by now."""
-        answer: Answered = self._answers[number][place]
+        answer: Answered | None = self._answers[number][place]
         return answer
 
     def answers(self) -> list[tuple[Answered, ...]]:

@@ -41,6 +41,8 @@ from agvent.sandbox.requests import (
     Request,
     Route,
     Run,
+    fault_reply,
+    framed,
     read,
     write,
 )
@@ -72,6 +74,15 @@ def reply_to(host: SandboxHost, request: Request) -> Reply:
             raise AssertionError("a host begins once")
 
 
+def framed_reply(host: SandboxHost, request: Request) -> bytes:
+    """The reply as it is written. A request that fails outside its turns is a fault of its publisher's alone."""
+    try:
+        return framed(reply_to(host, request))
+    except Exception as error:  # noqa: BLE001  the boundary of a request: the other publishers' go on
+        traceback.print_exception(error)
+        return framed(fault_reply(request, f"{type(error).__name__} in the sandbox host"))
+
+
 def serve(requests: IO[bytes], replies: IO[bytes], keys: HostKeys) -> None:
     """Answers requests until there are no more. Each has a thread; a principal's still take turns."""
     begin: Begin = read(requests)
@@ -80,9 +91,10 @@ def serve(requests: IO[bytes], replies: IO[bytes], keys: HostKeys) -> None:
 
     def answer(request: Any) -> None:
         try:
-            reply = reply_to(host, request)
+            reply = framed_reply(host, request)
             with lock:
-                write(replies, reply)
+                replies.write(reply)
+                replies.flush()
         except BaseException:  # noqa: BLE001  the boundary of a thread: whoever waits must not wait for ever
             traceback.print_exc()
             os._exit(1)

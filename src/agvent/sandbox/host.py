@@ -1,13 +1,15 @@
 """The sandbox host: tasks in, answers out, whatever the programs do.
 
 A turn is a chunk of calls of one principal's program. If it breaches a limit, its calls run again alone: the one that
-did it has the fault, the others have their answers.
+did it has the fault, the others have their answers. What a turn raises that nobody foresaw ends there too: it is a
+fault of that turn's, and the traceback is on standard error.
 """
 
 from __future__ import annotations
 
 import os
 import time
+import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from functools import partial
@@ -85,6 +87,8 @@ class SandboxHost:
                     pass
             except Breach as breach:
                 faults.append(breach.fault)
+            except Exception as error:  # noqa: BLE001  the boundary of a turn
+                faults.append(self._escaped(signed.principal, program, error))
 
         self._lanes.submit(signed.principal, load).result()
         if faults:
@@ -119,7 +123,10 @@ class SandboxHost:
         came: list[Arrived] = []
 
         def turn() -> None:
-            came.append(self._arrived(arrival, program, state))
+            try:
+                came.append(self._arrived(arrival, program, state))
+            except Exception as error:  # noqa: BLE001  the boundary of a turn
+                came.append(Arrived(fault=self._escaped(arrival.principal, program, error)))
 
         self._lanes.submit(arrival.principal, turn).result()
         return came[0]
@@ -158,6 +165,22 @@ class SandboxHost:
                 yield chunk[0].visit.principal, chunk[0].visit.program, chunk
 
     def _turn(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
+        try:
+            self._ran(batch, principal, program, chunk)
+        except Exception as error:  # noqa: BLE001  the boundary of a turn
+            fault = self._escaped(principal, program, error)
+            for one in chunk:
+                if batch.answered(one.visit.number, one.place) is None:
+                    batch.fault(one.visit.number, one.place, fault)
+
+    def _escaped(self, principal: str, program: Program, error: Exception) -> str:
+        """The fault for what nobody foresaw; it counts as a limit does."""
+        traceback.print_exception(error)
+        fault = f"{type(error).__name__} in the sandbox host"
+        self._quarantine.fault(principal, program, fault, now_us())
+        return fault
+
+    def _ran(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
         if self._quarantine.holds(principal, program.hash, now_us()):
             for one in chunk:
                 batch.fault(one.visit.number, one.place, QUARANTINED)
@@ -178,6 +201,7 @@ class SandboxHost:
                 self._alone(batch, principal, program, fresh)
         for one, first in same:
             answered = batch.answered(first.visit.number, first.place)
+            assert answered is not None
             batch.answer(one.visit, one.place, answered.value, answered.fault)
 
     def _to_ask(self, batch: Opened, chunk: list[Asked]) -> tuple[list[Asked], list[tuple[Asked, Asked]]]:
@@ -236,7 +260,7 @@ class SandboxHost:
         return Arrived(fault=fault) if fault else Arrived(tuple(told), tuple(answered))
 
     def _routed(self, stop: Stop) -> Decision:
-        principal, allowance = stop.principal, self._allowance(stop.principal)
+        principal = stop.principal
         try:
             program, state = opened(principal, stop.event, self.programs, self.keys)
         except (AdmissionError, SecretError, WireError) as error:
@@ -245,6 +269,13 @@ class SandboxHost:
             return Decision(fault=NO_ROUTE)
         if self._quarantine.holds(principal, program.hash, now_us()):
             return Decision(fault=QUARANTINED)
+        try:
+            return self._executed(stop, program, state)
+        except Exception as error:  # noqa: BLE001  the boundary of a turn
+            return Decision(fault=self._escaped(principal, program, error))
+
+    def _executed(self, stop: Stop, program: Program, state: dict[str, Any]) -> Decision:
+        principal, allowance = stop.principal, self._allowance(stop.principal)
         seconds, bound = allowance.stop_seconds_max, belongs_to(principal, stop.event)
         try:
             if stop.snapshot:

@@ -1,8 +1,8 @@
 """A sandbox host as a process of its own, and the side of it that a broker's process holds.
 
 The host has the private keys; this side has none, and sees events and answers only. A host that dies is started again
-and told again what it had been told; what was under way is asked once more, and if the host dies of that too, it is a
-fault.
+and told again what it had been told; what was under way is asked once more, each request alone, and if the host dies of
+that too, it is a fault of that request's.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, Self
@@ -21,6 +22,7 @@ from agvent.agents.code import SignedProgram
 from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Task
 from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, SandboxFault, WireError
+from agvent.sandbox.company import Company
 from agvent.sandbox.requests import (
     Admit,
     Arrive,
@@ -31,6 +33,7 @@ from agvent.sandbox.requests import (
     Request,
     Route,
     Run,
+    fault_reply,
     read,
     write,
 )
@@ -38,7 +41,6 @@ from agvent.sandbox.session import Allowance
 from agvent.wire.parts import Answered
 
 DIED = "the sandbox host died"
-TRIES = 2
 
 
 class _Died(Exception):
@@ -114,9 +116,11 @@ class HostProcess:
         workers: int = 2,
     ) -> None:
         make = ["--make"] if make_key else []  # by the host, so that this process never has the private key
-        self._command = [sys.executable, "-m", "agvent.sandbox", *make, str(key_file)]
+        self.command = [sys.executable, "-m", "agvent.sandbox", *make, str(key_file)]
+        """What starts the host."""
         self._grants, self._allowances, self._workers = dict(grants or {}), dict(allowances or {}), workers
         self._numbers = count(1)
+        self._company = Company()
         self._lock = threading.Lock()
         self._admitted: dict[str, SignedProgram] = {}
         self._is_closed = False  # nobody starts it again
@@ -146,29 +150,23 @@ class HostProcess:
 
     def admit(self, signed: SignedProgram) -> None:
         """Brings code to the host; an AdmissionError says why it does not take it."""
-        reply = self._asked(lambda number: Admit(number, signed))
+        try:
+            reply = self._tried(lambda number: Admit(number, signed))
+        except _Died:
+            raise AdmissionError(DIED) from None
         if reply.reason:
             raise AdmissionError(reply.reason)
         self._admitted[signed.program.hash] = signed
 
     def run(self, tasks: Sequence[Task]) -> list[tuple[Answered, ...]]:
-        try:
-            return list(self._asked(lambda number: Run(number, tuple(tasks))).answers)
-        except SandboxFault:
-            return [tuple(Answered(call, None, DIED) for call in task.calls) for task in tasks]
+        return list(self._answered(lambda number: Run(number, tuple(tasks))).answers)
 
     def arrive(self, arrival: Arrival) -> Arrived:
-        try:
-            arrived: Arrived = self._asked(lambda number: Arrive(number, arrival)).arrived
-        except SandboxFault:
-            return Arrived(fault=DIED)
+        arrived: Arrived = self._answered(lambda number: Arrive(number, arrival)).arrived
         return arrived
 
     def route(self, stops: Sequence[Stop]) -> list[Decision]:
-        try:
-            return list(self._asked(lambda number: Route(number, tuple(stops))).decisions)
-        except SandboxFault:
-            return [Decision(fault=DIED)] * len(stops)
+        return list(self._answered(lambda number: Route(number, tuple(stops))).decisions)
 
     def quarantined(self) -> tuple[Quarantined, ...]:
         found: tuple[Quarantined, ...] = self._asked(ListQuarantined).quarantined
@@ -177,14 +175,25 @@ class HostProcess:
     def release(self, program: str) -> bool:
         return bool(self._asked(lambda number: Release(number, program)).held)
 
+    def _answered(self, request: Callable[[int], Request]) -> Any:
+        """The reply to a request for a program; a fault, if the host died of it."""
+        try:
+            return self._asked(request)
+        except SandboxFault:
+            return fault_reply(request(0), DIED)
+
     def _asked(self, request: Callable[[int], Request]) -> Any:
-        for _ in range(TRIES):
-            running = self._living()
-            try:
-                return running.ask(request(next(self._numbers)))
-            except _Died:
-                continue
-        raise SandboxFault(DIED, hint="its last words are on standard error")
+        try:
+            return self._tried(request)
+        except _Died:
+            raise SandboxFault(DIED, hint="its last words are on standard error") from None
+
+    def _tried(self, request: Callable[[int], Request]) -> Any:
+        """The reply to a request; _Died if the host dies of it alone."""
+        for at_host in (self._company.together, self._company.alone):
+            with at_host(), suppress(_Died):
+                return self._living().ask(request(next(self._numbers)))
+        raise _Died
 
     def _living(self) -> _Running:
         """The process, started again if it has ended."""
@@ -198,7 +207,7 @@ class HostProcess:
 
     def _start(self) -> _Running:
         self.starts += 1
-        running = _Running(self._command)
+        running = _Running(self.command)
         try:
             begin = Begin(next(self._numbers), self._grants, self._allowances, self._workers)
             self.key = running.ask(begin).key

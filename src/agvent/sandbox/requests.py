@@ -118,10 +118,29 @@ _encoder = msgspec.msgpack.Encoder(enc_hook=extended)
 _decoder = msgspec.msgpack.Decoder(Request | Reply, ext_hook=extension)
 
 
+def fault_reply(request: Request, fault: str) -> Reply:
+    """The reply to a request for a program, if all of it is one fault."""
+    match request:
+        case Run(number, tasks):
+            return Ran(number, tuple(tuple(Answered(call, None, fault) for call in task.calls) for task in tasks))
+        case Arrive(number):
+            return HasArrived(number, Arrived(fault=fault))
+        case Route(number, stops):
+            return HasRouted(number, (Decision(fault=fault),) * len(stops))
+        case Admit(number):
+            return Admitted(number, fault)
+    raise AssertionError(f"{type(request).__name__} is about no program")
+
+
+def framed(said: Request | Reply) -> bytes:
+    """One of them as it goes over a pipe."""
+    content = _encoder.encode(said)
+    return LENGTH.pack(len(content)) + content
+
+
 def write(pipe: IO[bytes], said: Request | Reply) -> None:
     """Writes one; whoever shares a pipe holds a lock."""
-    content = _encoder.encode(said)
-    pipe.write(LENGTH.pack(len(content)) + content)
+    pipe.write(framed(said))
     pipe.flush()
 
 

@@ -74,7 +74,7 @@ class Session:
         try:
             if load:
                 self._feed(program.text)
-        except Breach:
+        except BaseException:
             self.close()
             raise
 

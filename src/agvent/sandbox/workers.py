@@ -83,8 +83,9 @@ class Workers:
             if session is None:
                 session = Session(self._pool, program, allowance, seconds)
             yield session
-        except Breach as breach:
-            if session is not None and breach.spoiled:
+        except BaseException as error:
+            is_sound = isinstance(error, Breach) and not error.spoiled
+            if session is not None and not is_sound:
                 session.batches = limits.SESSION_BATCHES_MAX
             raise
         finally:

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from io import BytesIO
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -15,13 +16,17 @@ from agvent.agents.code import Programs, sign
 from agvent.agents.portable import program_of
 from agvent.agents.program import Program, Signature
 from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Sandbox, Task
+from agvent.agents.stops import Decision
 from agvent.errors import AdmissionError
 from agvent.event import Cargo, Event
 from agvent.sandbox import host as host_room
+from agvent.sandbox.__main__ import framed_reply
 from agvent.sandbox.host import SandboxHost
+from agvent.sandbox.requests import Arrive, HasArrived, HasRouted, Ran, Route, Run, read
 from agvent.sandbox.session import Allowance
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Call
+from agvent.wire.parts import Answered, Call
+from tests.couriers import Everywhere, stop
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, faults, trusted
 
@@ -82,6 +87,41 @@ def values(host: Sandbox, principal: str, *numbers: int, event: bytes | None = N
     """What next(n) of a Counter answers for these numbers."""
     calls = tuple(Call("next", (n,)) for n in numbers)
     return [answer.value for answer in host.run([Task(principal, event or counter(), calls)])[0]]
+
+
+def test_what_nobody_foresaw_is_a_fault_of_its_turn(capsys: pytest.CaptureFixture[str]) -> None:
+    """Calls, arrivals and routes have it, it counts for quarantine, no worker is lost, and the others have answers."""
+    programs = Programs()
+    for one in (program_of(Book), program_of(Everywhere), COUNTER):
+        programs.trust(one)
+    fault = "OverflowError in the sandbox host"
+    impossible = {"eve": Allowance(printed_bytes_max=-1)}  # no worker takes a limit below zero
+    with SandboxHost(programs, KEYS, workers=1, allowances=impossible) as host:
+        asked, price = (
+            Task("eve", counter(), (Call("next", (1,)), Call("next", (2,)))),
+            Call("wholesale_price", (1, "Oslo")),
+        )
+        found = host.run([asked, Task("house", booked(), (price,))])
+        assert faults(found) == [fault, fault, ""]
+        assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(fault=fault)
+        assert host.run([asked]) == found[:1]
+        assert faults(host.run([asked])) == ["in quarantine"] * 2
+        assert host.route([stop(Everywhere(), principal="eve")]) == [Decision(fault=fault)]
+    assert capsys.readouterr().err.count("Traceback") == 4
+
+
+def test_a_request_that_fails_is_a_fault_of_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """The host that fails here was never started; whatever it is, the process that answers goes on."""
+    host, fault = SandboxHost(Programs()), "AttributeError in the sandbox host"
+    host.programs.trust(COUNTER)
+    asked, arrival = Task("eve", counter(), (Call("next", (1,)),)), Arrival("eve", counter(), "ann", {})
+    for request, reply in (
+        (Run(1, (asked,)), Ran(1, ((Answered(asked.calls[0], None, fault),),))),
+        (Arrive(2, arrival), HasArrived(2, Arrived(fault=fault))),
+        (Route(3, (stop(Everywhere()),)), HasRouted(3, (Decision(fault=fault),))),
+    ):
+        assert read(BytesIO(framed_reply(host, request))) == reply
+    assert capsys.readouterr().err.count("Traceback") == 3
 
 
 def test_both_sandboxes_give_the_same_answers(start: Start) -> None:
