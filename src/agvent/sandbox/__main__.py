@@ -20,7 +20,7 @@ from agvent import limits
 from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys
 from agvent.errors import AdmissionError, SandboxFault
-from agvent.sandbox.host import SandboxHost
+from agvent.sandbox.host import SandboxHost, report
 from agvent.sandbox.keys import host_keys, make_host_key
 from agvent.sandbox.requests import (
     Admit,
@@ -79,7 +79,7 @@ def framed_reply(host: SandboxHost, request: Request) -> bytes:
     try:
         return framed(reply_to(host, request))
     except Exception as error:  # noqa: BLE001  the boundary of a request: the other publishers' go on
-        traceback.print_exception(error)
+        report(error)
         return framed(fault_reply(request, f"{type(error).__name__} in the sandbox host"))
 
 

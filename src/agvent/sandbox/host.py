@@ -2,12 +2,13 @@
 
 A turn is a chunk of calls of one principal's program. If it breaches a limit, its calls run again alone: the one that
 did it has the fault, the others have their answers. What a turn raises that nobody foresaw ends there too: it is a
-fault of that turn's, and the traceback is on standard error.
+fault of that turn's, and where it was raised is on standard error.
 """
 
 from __future__ import annotations
 
 import os
+import sys
 import time
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
@@ -175,7 +176,7 @@ class SandboxHost:
 
     def _escaped(self, principal: str, program: Program, error: Exception) -> str:
         """The fault for what nobody foresaw; it counts as a limit does."""
-        traceback.print_exception(error)
+        report(error)
         fault = f"{type(error).__name__} in the sandbox host"
         self._quarantine.fault(principal, program, fault, now_us())
         return fault
@@ -339,3 +340,9 @@ def _tasks(chunk: list[Asked]) -> list[tuple[dict[str, Any], list[tuple[str, Any
             last = visit
         tasks[-1][1].append((name, args))
     return tasks
+
+
+def report(error: Exception) -> None:
+    """Says on standard error where something failed, and not with what: an error's text may quote what is hidden."""
+    where = "".join(traceback.format_tb(error.__traceback__))
+    print(f"{type(error).__name__} in the sandbox host, raised at\n{where}", end="", file=sys.stderr, flush=True)

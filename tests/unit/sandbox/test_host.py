@@ -107,7 +107,9 @@ def test_what_nobody_foresaw_is_a_fault_of_its_turn(capsys: pytest.CaptureFixtur
         assert host.run([asked]) == found[:1]
         assert faults(host.run([asked])) == ["in quarantine"] * 2
         assert host.route([stop(Everywhere(), principal="eve")]) == [Decision(fault=fault)]
-    assert capsys.readouterr().err.count("Traceback") == 4
+    said = capsys.readouterr().err
+    assert said.count(f"{fault}, raised at\n") == 4
+    assert "can't convert negative int" not in said, "an error's own text may quote what is hidden"
 
 
 def test_a_request_that_fails_is_a_fault_of_all_of_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -121,7 +123,7 @@ def test_a_request_that_fails_is_a_fault_of_all_of_it(capsys: pytest.CaptureFixt
         (Route(3, (stop(Everywhere()),)), HasRouted(3, (Decision(fault=fault),))),
     ):
         assert read(BytesIO(framed_reply(host, request))) == reply
-    assert capsys.readouterr().err.count("Traceback") == 3
+    assert capsys.readouterr().err.count(f"{fault}, raised at\n") == 3
 
 
 def test_both_sandboxes_give_the_same_answers(start: Start) -> None:
