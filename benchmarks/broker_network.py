@@ -15,9 +15,10 @@ import msgspec
 
 from agvent import connect
 from agvent.net.client import Client
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Batch, Delivery
 from agvent.net.dialled import ask
 from agvent.net.fleet import Fleet
+from agvent.net.subscribed import Subscribed
 
 IN_FLIGHT: Final = 256
 LINE: Final = [("B1", "B2"), ("B2", "B3"), ("B3", "B4")]
@@ -107,6 +108,17 @@ async def received(subscription: Subscribed, count: int) -> None:
             return
 
 
+async def received_batches(subscription: Subscribed, count: int) -> None:
+    """Takes as many as they come, and acknowledges them together."""
+    left = count
+    async for item in subscription.batches():
+        assert isinstance(item, Batch), item
+        item.acknowledge()
+        left -= len(item)
+        if not left:
+            return
+
+
 async def single(client: Client, events: list[dict[str, Any]], *, fast: bool) -> None:
     """One publication a call, IN_FLIGHT callers at a time."""
     remaining = iter(events)
@@ -132,8 +144,9 @@ async def rate(
 ) -> Run:
     """From the first publication to the last delivery, after an eighth of the events that nobody counts."""
     client, subscription = clients_
+    take = received_batches if how is batch else received
     warm = events[: len(events) // 8]
-    await asyncio.gather(how(client, warm, fast=fast), received(subscription, len(warm)))
+    await asyncio.gather(how(client, warm, fast=fast), take(subscription, len(warm)))
     stopwatch = Stopwatch(brokers)
-    await asyncio.gather(how(client, events, fast=fast), received(subscription, len(events)))
+    await asyncio.gather(how(client, events, fast=fast), take(subscription, len(events)))
     return stopwatch.run(len(events))

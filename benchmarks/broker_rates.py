@@ -9,7 +9,7 @@ from typing import Final
 import filter_peers
 import topic_peers
 from agvent.net.client import Client
-from agvent.net.deliveries import Subscribed
+from agvent.net.subscribed import Subscribed
 from broker_network import IN_FLIGHT, Figure, Run, batch, clients, network, pids, rate, single
 from filter_peers import CITY, keys
 from peer_process import Peer

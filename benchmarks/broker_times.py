@@ -14,9 +14,10 @@ from typing import Any, Final
 import healing_peers
 from agvent.net.client import Client
 from agvent.net.connect import connect
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Delivery
 from agvent.net.dialled import ask
 from agvent.net.fleet import Fleet
+from agvent.net.subscribed import Subscribed
 from agvent.sim.topology import ABDES
 from broker_network import LINE, Figure, batch, clients, network, pids, rate, received, resident_bytes
 from healing_peers import Servers

@@ -16,8 +16,9 @@ from typing import Annotated, Any
 from agvent import Agvent, Opaque, Sealed, connect
 from agvent.agents.table import table_of
 from agvent.errors import SecretError
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Delivery
 from agvent.net.local import local_broker
+from agvent.net.subscribed import Subscribed
 
 # The publisher writes a class. ----------------------------------------------------------------------------------------
 

@@ -21,10 +21,11 @@ from agvent.errors import EnvironmentFault
 from agvent.event import EventId
 from agvent.net.client import Client
 from agvent.net.connect import connect
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Delivery
 from agvent.net.dialled import ask
 from agvent.net.fleet import Fleet
 from agvent.net.receipts import Receipt
+from agvent.net.subscribed import Subscribed
 from agvent.sim.topology import ABDES
 
 CUT: Final = ("AS8", "AS9")

@@ -28,10 +28,11 @@ from agvent.filters.subscription import Subscription
 from agvent.net.address import Address
 from agvent.net.admission import Admission
 from agvent.net.attachment import Attachment
-from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed
+from agvent.net.deliveries import Arrival, Batch, Delivery, GapNotice
 from agvent.net.receipts import Receipt, Receipts
 from agvent.net.rows import Events, rows_of
 from agvent.net.since import Past, past_of, since_of
+from agvent.net.subscribed import Subscribed
 from agvent.net.tls import Credentials
 from agvent.session.session import Session
 from agvent.types import AgventType
@@ -396,13 +397,11 @@ class Client:
                 self._unclaimed.setdefault(id, []).append(arrival)
 
     def _put(self, subscribed: Subscribed, arrival: Arrival) -> None:
-        items = arrival.items(subscribed.subscription.id)
-        if subscribed.admits:
-            for item in items:
-                if isinstance(item, Delivery) and item.is_agvent:
-                    assert isinstance(arrival.message, Deliver)
-                    item.admission = Admission(self._ask_host, arrival.message, item.subscription)
-        subscribed.put(items)
+        item = arrival.item(subscribed.subscription.id)
+        if subscribed.admits and isinstance(item, Delivery) and item.is_agvent:
+            assert isinstance(arrival.message, Deliver)
+            item.admission = Admission(self._ask_host, arrival.message, item.subscription)
+        subscribed.put(item)
 
     def _done(self, arrival: Arrival) -> None:
         """Acknowledges, when this turn of the loop is over; a script does so from its own thread."""
@@ -426,4 +425,4 @@ def _type_of(type: AgventType | str) -> AgventType:
     return AgventType(name=type) if isinstance(type, str) else type
 
 
-__all__ = ["Client", "Delivery", "Found", "GapNotice", "Receipt", "Subscribed"]
+__all__ = ["Batch", "Client", "Delivery", "Found", "GapNotice", "Receipt", "Subscribed"]

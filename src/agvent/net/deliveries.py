@@ -1,26 +1,22 @@
-"""What a subscriber gets: events and gap notices, one by one, each acknowledged when the subscriber is done with it."""
+"""What a subscriber gets: events one by one or as they came together, and gap notices; acknowledged when the
+subscriber is done with them."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Final
 
 import msgspec
 
 from agvent.agents.received import Received
 from agvent.errors import CallerError
 from agvent.event import Event, EventId
-from agvent.filters.subscription import Subscription
 from agvent.net.admission import Admission
 from agvent.wire.batches import sequences_in
 from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import decode_event, decode_visitor
-from agvent.wire.lines import is_lines, lines_in, places_in
-
-if TYPE_CHECKING:
-    from agvent.net.since import Past
+from agvent.wire.lines import FEED, is_lines, lines_in, places_in
 
 ACKNOWLEDGED: Final = -1
 """The place of a delivery that was."""
@@ -34,54 +30,74 @@ class Arrival:
         self.message = message
         self._done = done
         self._is_told = False
-        self._lines = lines_in(message.event) if isinstance(message, Deliver) and message.count > 1 else []
-        self._open = [0] * (len(self._lines) or 1)  # by place, the subscriptions that are not done
+        self._count = message.event_count if isinstance(message, Deliver) else 1
         self._places = self._picked()
-        for places in self._places.values():
-            for place in places:
-                self._open[place] += 1
+        self._open = self._wanted()  # by place, the subscriptions that are not done
         self._left = 0  # the first place that is not done
-        self._sequences = sequences_in(message) if isinstance(message, Deliver) else []
 
     def _picked(self) -> dict[str, Sequence[int]]:
         """For each subscription the places of its events in what came."""
-        if not self._lines:
-            return dict.fromkeys(self.message.subscriptions, (0,))
-        assert isinstance(self.message, Deliver)
-        places = [places_in(pick, len(self._lines)) for pick in self.message.picked]
+        if not isinstance(self.message, Deliver) or self.message.count == 1:
+            return dict.fromkeys(self.message.subscriptions, range(1))
+        places = [places_in(pick, self._count) for pick in self.message.picked]
         return dict(zip(self.message.subscriptions, places, strict=True))
 
-    def items(self, id: str) -> list[Delivery | GapNotice]:
+    def _wanted(self) -> list[int]:
+        if all(len(places) == self._count for places in self._places.values()):
+            return [len(self._places)] * self._count
+        wanted = [0] * self._count
+        for places in self._places.values():
+            for place in places:
+                wanted[place] += 1
+        return wanted
+
+    @cached_property
+    def contents(self) -> list[bytes]:
+        """The bytes of each event that came."""
+        assert isinstance(self.message, Deliver)
+        return lines_in(self.message.event) if self.message.count > 1 else [self.message.event]
+
+    @cached_property
+    def sequences(self) -> list[int]:
+        assert isinstance(self.message, Deliver)
+        return sequences_in(self.message)
+
+    def item(self, id: str) -> Delivery | Batch | GapNotice:
         """What a subscription gets of it."""
-        message = self.message
-        if isinstance(message, Gap):
-            return [GapNotice(self, message, id)]
-        if not self._lines:
-            return [Delivery(self, 0, message.event, message.sequence, id)]
-        sequences = self._sequences
-        return [Delivery(self, place, self._lines[place], sequences[place], id) for place in self._places[id]]
+        if isinstance(self.message, Gap):
+            return GapNotice(self, self.message, id)
+        if self.message.count > 1:
+            return Batch(self, self._places[id], id)
+        return Delivery(self, 0, self.message.event, self.message.sequence, id)
 
     def close(self, place: int) -> None:
         """One subscription is done with one event."""
         is_open = self._open
         is_open[place] -= 1
         if place == self._left and not is_open[place]:
-            count = len(is_open)
+            count = self._count
             while self._left < count and not is_open[self._left]:
                 self._left += 1
-            if not self._is_told:
-                self._is_told = True
-                self._done(self)
+            self._tell()
+
+    def close_all(self, id: str) -> None:
+        """A subscription is done with everything, and was with nothing before."""
+        if len(self._places) == 1:
+            self._open, self._left = [0] * self._count, self._count
+            self._tell()
+            return
+        for place in self._places[id]:
+            self.close(place)
+
+    def _tell(self) -> None:
+        if not self._is_told:
+            self._is_told = True
+            self._done(self)
 
     def done_until(self) -> int:
         """The number up to which all events are done."""
         self._is_told = False  # first: a script's thread may go on meanwhile
-        return self.message.number - len(self._open) + self._left
-
-    def close_all(self, id: str) -> None:
-        """A subscription is done with everything."""
-        for place in self._places[id]:
-            self.close(place)
+        return self.message.number - self._count + self._left
 
 
 class Delivery:
@@ -138,6 +154,10 @@ class Delivery:
             self._event = msgspec.structs.replace(decode_event(self._content), id=self.id)
         return self._event
 
+    def alone(self) -> Batch:
+        """As a batch of one."""
+        return Batch(self._arrival, (self._place,), self.subscription, [self])
+
     def acknowledge(self) -> None:
         if self._place >= 0:
             self._arrival.close(self._place)
@@ -145,6 +165,62 @@ class Delivery:
 
     def __repr__(self) -> str:
         return f"Delivery({self.id.publisher}:{self.id.sequence} for {self.subscription!r})"
+
+
+class Batch:
+    """Events of one publisher that came together for a subscription, in their order: less work for whoever takes a
+    hundred thousand a second than as many deliveries. `acknowledge` is for all of them."""
+
+    __slots__ = ("_arrival", "_deliveries", "_is_done", "_places", "subscription")
+
+    def __init__(
+        self, arrival: Arrival, places: Sequence[int], subscription: str, deliveries: list[Delivery] | None = None
+    ) -> None:
+        self._arrival, self._places = arrival, places
+        self.subscription = subscription
+        self._deliveries = deliveries
+        self._is_done = False
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @property
+    def deliveries(self) -> list[Delivery]:
+        """Each of them by itself. Who acknowledges these does not acknowledge the batch."""
+        if self._deliveries is None:
+            arrival, id = self._arrival, self.subscription
+            contents, sequences = arrival.contents, arrival.sequences
+            self._deliveries = [
+                Delivery(arrival, place, contents[place], sequences[place], id) for place in self._places
+            ]
+        return self._deliveries
+
+    @property
+    def events(self) -> list[Event]:
+        return [delivery.event for delivery in self.deliveries]
+
+    @property
+    def json_lines(self) -> bytes | None:
+        """The events as JSON Lines, which `Subscriptions.match_json` and others read many of at once; None if one of
+        them is not plain JSON."""
+        message = self._arrival.message
+        assert isinstance(message, Deliver)
+        if not is_lines(message.event):
+            return None
+        if len(self._places) == message.event_count:
+            return message.event
+        return FEED.join([self._arrival.contents[place] for place in self._places])
+
+    def acknowledge(self) -> None:
+        if self._deliveries is not None:
+            for delivery in self._deliveries:
+                delivery.acknowledge()
+        elif not self._is_done:
+            self._is_done = True
+            self._arrival.close_all(self.subscription)
+
+    def __repr__(self) -> str:
+        return f"Batch({len(self)} of {self._arrival.message.publisher!r} for {self.subscription!r})"
 
 
 class GapNotice:
@@ -165,62 +241,3 @@ class GapNotice:
 
     def __repr__(self) -> str:
         return f"GapNotice({self.publisher}:{self.first}-{self.last}, {self.reason}, for {self.subscription!r})"
-
-
-class Subscribed:
-    """An open subscription: iterate over it. What was given is acknowledged when the next one is asked for.
-
-    `confirmed` has the epoch since which each entry broker knows it, `pending` those that do not yet. What comes to one
-    that was opened `into` another is given there."""
-
-    def __init__(self, subscription: Subscription, into: Subscribed | None = None) -> None:
-        self.subscription = subscription
-        self.admits = False
-        self.confirmed: dict[str, int] = {}
-        self.pending: tuple[str, ...] = ()
-        self._waiting: deque[Delivery | GapNotice] = deque() if into is None else into._waiting
-        self._given: Delivery | GapNotice | None = None
-        self._came: asyncio.Event = asyncio.Event() if into is None else into._came
-        self._ended = False
-        self.past: Past | None = None  # what is given before anything that came
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> Delivery | GapNotice:
-        if self._given is not None:
-            self._given.acknowledge()
-            self._given = None
-        if self.past is not None:
-            self._given = await self.past.next()
-            if self._given is not None:
-                return self._given
-            self.past = None
-        while not self._waiting:
-            if self._ended:
-                raise StopAsyncIteration
-            self._came.clear()
-            await self._came.wait()
-        first = self._waiting[0]
-        if isinstance(first, Delivery) and first.admission is not None:
-            await first.admission.wait()  # it stays first meanwhile, and others behind it
-        self._given = self._waiting.popleft()
-        return self._given
-
-    def taken(self) -> list[Delivery | GapNotice]:
-        """All that has come and was not given yet, without waiting; whoever takes it acknowledges it."""
-        items = list(self._waiting)
-        self._waiting.clear()
-        return items
-
-    def put(self, items: Iterable[Delivery | GapNotice]) -> None:
-        """Queues what came: the broker's window bounds how much that is."""
-        self._waiting.extend(items)
-        self._came.set()
-
-    def end(self) -> None:
-        """Nothing comes any more; what waits is given still."""
-        self._ended = True
-        self._came.set()
-        if self.past is not None:
-            self.past.end()

@@ -18,7 +18,8 @@ from agvent.errors import CallerError
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.net.client import Client
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Delivery
+from agvent.net.subscribed import Subscribed
 from agvent.store.shelf import DOCUMENT_TYPE
 from agvent.types import AdvertisedAttribute, AgventType
 

@@ -18,8 +18,9 @@ from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.subscription import Subscription
 from agvent.net.client import Client, Found
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Delivery
 from agvent.net.discovery import ANSWER, DOCUMENT, QUESTION, RESERVED, Finding, check_realm
+from agvent.net.subscribed import Subscribed
 from agvent.store.shelf import Document, Shelf
 from agvent.store.type_tables import advertisement_xml
 from agvent.types import Advertisement

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 import uvloop
@@ -15,7 +15,8 @@ import uvloop
 from agvent.agents.agvent import Agvent
 from agvent.event import Event
 from agvent.net.client import Client, Found, Receipt
-from agvent.net.deliveries import Delivery, GapNotice, Subscribed
+from agvent.net.deliveries import Batch, Delivery, GapNotice
+from agvent.net.subscribed import Subscribed
 from agvent.types import AgventType
 from agvent.wire.client_messages import Advertised
 
@@ -63,6 +64,12 @@ class ScriptSubscription:
     def next(self, seconds: float | None = None) -> Delivery | GapNotice | None:
         return self._thread.wait(_next(self.subscribed, seconds))
 
+    def batches(self) -> Iterator[Batch | GapNotice]:
+        """The same, as it came together."""
+        batches = self.subscribed.batches()
+        while (item := self._thread.wait(_first(batches))) is not None:
+            yield item
+
 
 async def _next(subscribed: Subscribed, seconds: float | None) -> Delivery | GapNotice | None:
     try:
@@ -70,6 +77,10 @@ async def _next(subscribed: Subscribed, seconds: float | None) -> Delivery | Gap
             return await anext(subscribed, None)
     except TimeoutError:
         return None
+
+
+async def _first(batches: AsyncIterator[Batch | GapNotice]) -> Batch | GapNotice | None:
+    return await anext(batches, None)
 
 
 class ScriptClient:

@@ -13,8 +13,9 @@ from agvent.agents.agvent import Agvent
 from agvent.agents.sealing import Sealer, SealGrant, Unsealer, decode_grant, encode_grant
 from agvent.errors import SecretError
 from agvent.event import Event
-from agvent.net.deliveries import Delivery, GapNotice, Subscribed
+from agvent.net.deliveries import Delivery, GapNotice
 from agvent.net.keyring import Keyring, key_of
+from agvent.net.subscribed import Subscribed
 
 if TYPE_CHECKING:
     from agvent.net.client import Client

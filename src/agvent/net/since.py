@@ -18,7 +18,8 @@ from msgspec.structs import replace
 
 from agvent.errors import CallerError, NetworkFault
 from agvent.event import time_of
-from agvent.net.deliveries import Arrival, Delivery, GapNotice, Subscribed
+from agvent.net.deliveries import Arrival, Batch, Delivery, GapNotice
+from agvent.net.subscribed import Subscribed
 from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import encode_event
 
@@ -147,5 +148,6 @@ def _delivery(record: LoggedEvent, subscription: str) -> Item:
 
 def _item(message: Deliver | Gap, subscription: str) -> Item:
     """What is in the log need not be acknowledged."""
-    [item] = Arrival(message, lambda *_: None).items(subscription)
+    item = Arrival(message, lambda *_: None).item(subscription)
+    assert not isinstance(item, Batch)
     return item

@@ -8,7 +8,7 @@ would have to be saved to outlive the process.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any
 
@@ -20,7 +20,7 @@ from agvent.filters.subscription import Subscription
 from agvent.session.gathering import Gathering
 from agvent.session.inbox import Inbox
 from agvent.types import AgventType
-from agvent.wire.batches import grouped, put_together
+from agvent.wire.batches import batches_of, put_together
 from agvent.wire.client_messages import (
     Advertise,
     Advertised,
@@ -141,7 +141,7 @@ class Session:
 
     def publish_batch(
         self,
-        events: Iterable[Event | Mapping[str, Any]],
+        events: Sequence[Event | Mapping[str, Any]],
         *,
         to: str = "",
         destinations: tuple[str, ...] = (),
@@ -149,9 +149,9 @@ class Session:
         fast: bool = False,
     ) -> int:
         """Publishes events and gives the last one's sequence. If one of them is no event, none is published."""
-        contents = [content_of(event) for event in events]
+        batches = batches_of(events)
         self._gather()
-        for content, count in grouped(contents):
+        for content, count in batches:
             self._sequences[fast] += count
             sequence = self._sequences[fast]
             self._queue(

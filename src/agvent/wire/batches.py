@@ -7,13 +7,16 @@ client's queue, so it may be taken apart anywhere, and acknowledged in part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
 from agvent import limits
+from agvent.event import Event
 from agvent.wire.client_messages import Deliver
-from agvent.wire.lines import FEED, is_lines, lines_in, packed, places_in
+from agvent.wire.codec import content_of
+from agvent.wire.lines import FEED, is_lines, lines_in, lines_of, packed, places_in
 from agvent.wire.parts import Publication
 
 
@@ -32,6 +35,16 @@ def put_together(publications: Iterable[Publication]) -> Iterator[Publication]:
         run.append(one)
     if run:
         yield _joined(run)
+
+
+def batches_of(events: Sequence[Event | Mapping[str, Any]]) -> Iterable[tuple[bytes, int]]:
+    """Events as the bytes of batches, each with the number of its events. An EventError if one of them is none."""
+    lines = lines_of(events)
+    if lines is None:
+        return grouped([content_of(event) for event in events])
+    if 0 < len(events) <= limits.BATCH_EVENTS_MAX and len(lines) <= limits.BATCH_BYTES_MAX:
+        return [(lines, len(events))]
+    return grouped(lines_in(lines)) if events else ()
 
 
 def grouped(contents: Iterable[bytes]) -> Iterator[tuple[bytes, int]]:

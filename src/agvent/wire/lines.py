@@ -21,7 +21,9 @@ from agvent.event import Event
 
 BRACE: Final = b"{"
 FEED: Final = b"\n"
-ADDRESSES: Final = ("$type", "$topic", "$channel")
+ADDRESS_KINDS: Final = {"$type": (str, list), "$topic": (str, int), "$channel": (str, int)}
+CERTAIN_KINDS: Final = (str, bool, type(None))
+JSON_KINDS: Final = (*CERTAIN_KINDS, int, float, list, dict)
 SHAPES_KEPT: Final = 4_096
 LONG_LINE_BYTES: Final = 256
 
@@ -36,18 +38,47 @@ def is_lines(content: bytes) -> bool:
 def line_of(source: Event | Mapping[str, Any]) -> bytes | None:
     """The line of an event, given as it may be published; None if no line says it exactly, or it is no event."""
     plain = _members(source) if isinstance(source, Event) else source
-    if type(plain) is not dict:
+    if type(plain) is not dict or not _is_plain(plain):
         return None
-    addresses = _addresses(tuple(plain))
-    if addresses is None or not all(map(_is_json, plain.values())):
-        return None
-    for name in addresses:
-        if not _is_address(name, plain[name]):
-            return None
     try:
         return _encoder.encode(plain)
     except UnicodeEncodeError:  # a lone surrogate
         return None
+
+
+def lines_of(sources: Sequence[Event | Mapping[str, Any]]) -> bytes | None:
+    """The lines of several events at once, for a third of what it costs one by one; None if one of them has none, or is
+    not given as a dict."""
+    if not all(type(source) is dict and _is_plain(source) for source in sources):
+        return None
+    try:
+        return _encoder.encode_lines(sources)[:-1]
+    except UnicodeEncodeError:
+        return None
+
+
+def _is_plain(members: dict[Any, Any]) -> bool:
+    doubtful = _doubtful(tuple(members), tuple(map(type, members.values())))
+    return doubtful is not None and all(_fits(name, members[name]) for name in doubtful)
+
+
+@lru_cache(SHAPES_KEPT)
+def _doubtful(names: tuple[Any, ...], kinds: tuple[type, ...]) -> tuple[str, ...] | None:
+    """The members of an event whose values decide whether a line says it; None if none does, whatever they are.
+    Publishers' events have few shapes, so this is asked once for each."""
+    doubtful = []
+    for name, kind in zip(names, kinds, strict=True):
+        if type(name) is not str or kind not in (ADDRESS_KINDS.get(name, ()) if name[:1] == "$" else JSON_KINDS):
+            return None
+        if kind not in CERTAIN_KINDS:
+            doubtful.append(name)
+    return tuple(doubtful)
+
+
+def _fits(name: str, value: Any) -> bool:
+    if name == "$type":
+        return bool(value) and all(type(one) is str for one in value)
+    return _is_json(value)
 
 
 def _members(event: Event) -> dict[str, Any] | None:
@@ -56,24 +87,9 @@ def _members(event: Event) -> dict[str, Any] | None:
     types = [event.type, *event.ancestors] if event.ancestors else event.type
     values = (types, event.topic, event.channel)
     return {
-        **{name: value for name, value in zip(ADDRESSES, values, strict=True) if value is not None},
+        **{name: value for name, value in zip(ADDRESS_KINDS, values, strict=True) if value is not None},
         **event.attributes,
     }
-
-
-@lru_cache(SHAPES_KEPT)
-def _addresses(names: tuple[Any, ...]) -> tuple[str, ...] | None:
-    """Which of an event's members are addresses; None if one of them has no place in a line. Publishers' events have
-    few shapes, so this is asked once for each."""
-    if not all(type(name) is str and (name[:1] != "$" or name in ADDRESSES) for name in names):
-        return None
-    return tuple(name for name in names if name[:1] == "$")
-
-
-def _is_address(name: str, value: Any) -> bool:
-    if name == "$type" and type(value) is list:
-        return bool(value) and all(type(one) is str for one in value)
-    return type(value) is str or (type(value) is int and name != "$type")
 
 
 def _is_json(value: Any, depth: int = 1) -> bool:
@@ -123,11 +139,10 @@ def has_lines(content: bytes, count: int) -> bool:
     >>> has_lines(b'{"n":1}\\n{"n":2}', 2), has_lines(b'{"n":1}\\n \\n{"n":2}', 3)
     (True, False)
     """
-    if not is_lines(content) or content.count(FEED) != count - 1:
-        return False
-    if len(content) > LONG_LINE_BYTES * count:  # a search for two bytes takes as long as the content is
-        return all(map(is_lines, lines_in(content)))
-    return content.count(FEED + BRACE) == count - 1
+    if len(content) > LONG_LINE_BYTES * count:
+        lines = lines_in(content)
+        return len(lines) == count and all(map(is_lines, lines))
+    return is_lines(content) and content.count(FEED) == content.count(FEED + BRACE) == count - 1
 
 
 def lines_in(content: bytes) -> list[bytes]:
@@ -135,7 +150,15 @@ def lines_in(content: bytes) -> list[bytes]:
     >>> lines_in(b'{"n":1}\\n{"n":2}')
     [b'{"n":1}', b'{"n":2}']
     """
-    return content.split(FEED)
+    end = content.find(FEED)
+    if end < LONG_LINE_BYTES:
+        return content.split(FEED)
+    lines, start = [], 0
+    while end >= 0:  # a search for the end of a long line looks at many bytes at once, a split at each
+        lines.append(content[start:end])
+        start = end + 1
+        end = content.find(FEED, start)
+    return [*lines, content[start:]]
 
 
 def packed(places: Sequence[int], count: int) -> bytes:

@@ -18,9 +18,10 @@ from agvent import connect
 from agvent.broker.records import decode_record
 from agvent.net.client import Client
 from agvent.net.config import identity_of
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Delivery
 from agvent.net.dialled import ask
 from agvent.net.fleet import Fleet
+from agvent.net.subscribed import Subscribed
 from agvent.sim.checkers.duplicated import duplicated
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.order import out_of_order

@@ -25,11 +25,12 @@ from agvent.cli.trace import line_of
 from agvent.errors import AdmissionError, BehaviourError, CallerError, NetworkFault
 from agvent.net.address import Address, address_of
 from agvent.net.config import Config, Tls
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Delivery
 from agvent.net.dialled import ask
 from agvent.net.keys import make_authority, make_certificate
 from agvent.net.local import local_broker
 from agvent.net.server import BrokerServer
+from agvent.net.subscribed import Subscribed
 from agvent.net.tls import Credentials
 from agvent.net.visits import ANSWERS
 from agvent.types import AgventType

@@ -11,16 +11,17 @@ from typing import Any
 import pyarrow
 import pytest
 
-from agvent import Event, connect, limits
+from agvent import Event, connect, decode_event, limits
 from agvent.errors import CallerError, FilterError, NetworkFault, RefusedError
 from agvent.event import EventId
 from agvent.net.address import address_of
 from agvent.net.client import Client
-from agvent.net.deliveries import Delivery, GapNotice, Subscribed
+from agvent.net.deliveries import Batch, Delivery, GapNotice
 from agvent.net.dialled import ask
 from agvent.net.fleet import free_ports
 from agvent.net.local import local_broker
 from agvent.net.receipts import Receipt
+from agvent.net.subscribed import Subscribed
 from agvent.types import AdvertisedAttribute, AgventType
 from agvent.wire.host_messages import Invoke
 from agvent.wire.messages import AnyMessage
@@ -88,6 +89,67 @@ def test_a_batch_is_published_in_order_and_as_fast_as_credit_allows(url: str) ->
             assert [one.event.attributes["n"] for one in found] == list(range(3_000))
             receipts = await publishing
             assert [one.id for one in receipts] == [one.id for one in found]
+
+    asyncio.run(story())
+
+
+def test_what_came_together_is_taken_together(url: str) -> None:
+    """The same events in the same order; asking for the next batch acknowledges the last, event by event if wanted."""
+
+    async def first() -> list[int]:
+        async with connect(url, name="ada") as ada, connect(url, name="ben") as ben:
+            odd = await ada.subscribe("odd = TRUE", id="odd")
+            await ben.publish_batch([{"n": n, "odd": n % 2 == 1} for n in range(2_000)])
+            await ben.publish(Event(attributes={"n": 2_001, "odd": True, "raw": b"\0"}))
+            await ben.publish_batch([{"n": n, "odd": True} for n in (2_003, 2_005, 2_007)])
+            seen: list[int] = []
+            async for batch in odd.batches():
+                assert isinstance(batch, Batch)
+                numbers = [event.attributes["n"] for event in batch.events]
+                assert len(batch) == len(batch.deliveries) == len(numbers)
+                lines = batch.json_lines
+                if lines is None:
+                    assert numbers == [2_001]
+                else:
+                    assert [decode_event(line).attributes["n"] for line in lines.splitlines()] == numbers
+                seen += numbers
+                if seen[-1] == 2_007:
+                    batch.deliveries[0].acknowledge()
+                    return seen
+        raise AssertionError("the subscription ended")
+
+    async def second() -> list[int]:
+        async with connect(url, name="ada") as ada:
+            odd = await ada.subscribe("odd = TRUE", id="odd")
+            one = await anext(odd)  # one by one, and then the rest of what came with it
+            assert isinstance(one, Delivery)
+            async for batch in odd.batches():
+                assert isinstance(batch, Batch)
+                return [one.event.attributes["n"], *(event.attributes["n"] for event in batch.events)]
+        raise AssertionError("the subscription ended")
+
+    assert asyncio.run(first()) == [*range(1, 2_000, 2), 2_001, 2_003, 2_005, 2_007]
+    assert asyncio.run(second()) == [2_005, 2_007]
+
+
+def test_a_batch_for_two_subscriptions_is_acknowledged_by_both(url: str) -> None:
+    """Each takes its own part of what came; when both are done, nothing comes again."""
+
+    async def story() -> None:
+        async with connect(url, name="ada") as ada, connect(url, name="ben") as ben:
+            low, high = await ada.subscribe("n < 6", id="low"), await ada.subscribe("n > 3", id="high")
+            await ben.publish_batch([{"n": n} for n in range(10)])
+            parts = []
+            for one in (low, high):
+                batch = await anext(one.batches())
+                assert isinstance(batch, Batch)
+                batch.acknowledge()
+                batch.acknowledge()
+                parts.append([event.attributes["n"] for event in batch.events])
+            assert parts == [[0, 1, 2, 3, 4, 5], [4, 5, 6, 7, 8, 9]]
+            async with asyncio.timeout(30):
+                while (await status(url))["clients"][0]["waiting"]:
+                    pass
 
     asyncio.run(story())
 

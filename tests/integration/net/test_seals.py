@@ -12,10 +12,11 @@ from agvent.agents.sealing import Sealer, encode_grant
 from agvent.errors import CallerError, EnvironmentFault, SecretError
 from agvent.event import Event
 from agvent.net.client import Client
-from agvent.net.deliveries import Delivery, Subscribed
+from agvent.net.deliveries import Delivery
 from agvent.net.keyring import Keyring
 from agvent.net.local import local_broker
 from agvent.net.seals import SEALS
+from agvent.net.subscribed import Subscribed
 from tests.publishing_house import Book, book
 from tests.sandboxes import random
 

@@ -13,8 +13,9 @@ import pytest
 from agvent import connect
 from agvent.errors import CallerError
 from agvent.net.client import Client
-from agvent.net.deliveries import Delivery, GapNotice, Subscribed
+from agvent.net.deliveries import Delivery, GapNotice
 from agvent.net.follow import Follower, Keep
+from agvent.net.subscribed import Subscribed
 from agvent.store.log import LogReader
 from tests.integration.net.story import LINE, Story, running
 

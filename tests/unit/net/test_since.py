@@ -12,14 +12,16 @@ from agvent.errors import CallerError, NetworkFault
 from agvent.event import EventId
 from agvent.filters.subscription import Subscription
 from agvent.net import since
-from agvent.net.deliveries import Arrival, Delivery, Subscribed
+from agvent.net.deliveries import Arrival, Delivery
 from agvent.net.since import Item, Lacking, Past, past_of
+from agvent.net.subscribed import Subscribed
 from agvent.wire.client_messages import Deliver
 
 
 def item(number: int) -> Item:
-    [made] = Arrival(Deliver(number, 0, 0, "ada", number, False, b"", ("s",)), lambda *_: None).items("s")
-    return made
+    return Delivery(
+        Arrival(Deliver(number, 0, 0, "ada", number, False, b"", ("s",)), lambda *_: None), 0, b"", number, "s"
+    )
 
 
 async def endless(*items: Item) -> AsyncIterator[Item]:

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 
 from agvent import limits
 from agvent.event import Event, Int32
-from agvent.wire.batches import after_number, deliveries_in, delivery_of, grouped, put_together, taken_apart
+from agvent.wire.batches import after_number, batches_of, deliveries_in, delivery_of, grouped, put_together, taken_apart
 from agvent.wire.client_messages import Deliver
 from agvent.wire.codec import content_of, decode_event, encode_event
-from agvent.wire.lines import is_lines, line_of, lines_in, packed, places_in, types_in
+from agvent.wire.lines import has_lines, is_lines, line_of, lines_in, lines_of, packed, places_in, types_in
 from agvent.wire.parts import Publication
 from tests.strategies import events
 
@@ -48,8 +48,29 @@ def test_a_line_is_the_event_and_nothing_else_is_a_line(event: Event) -> None:
     ids=repr,
 )
 def test_what_no_line_says_exactly_is_none(source: dict[Any, Any]) -> None:
-    """JSON has no such value, or reads it as another; or it is no event."""
+    """JSON has no such value, or reads it as another; or it is no event. Then there are no lines of it and others."""
     assert line_of(source) is None
+    assert lines_of([{"n": 1}, source]) is None
+
+
+@given(st.lists(events(), max_size=4))
+def test_several_events_are_encoded_as_each_is(many: list[Event]) -> None:
+    """Given as dicts: the same lines, or none if one has none."""
+    sources = [{**one.attributes} for one in many]
+    each = [line_of(source) for source in sources]
+    assert lines_of(sources) == (None if None in each else b"\n".join(one for one in each if one is not None))
+
+
+@pytest.mark.parametrize("length", [1, 300])
+def test_lines_are_cut_and_counted_however_long_they_are(length: int) -> None:
+    """Long ones are found by another search; a blank one, one that is no object and a wrong count are seen."""
+    lines = [b'{"x":"' + b"x" * length * at + b'"}' for at in (1, 2, 3)]
+    content = b"\n".join(lines)
+    assert lines_in(content) == lines
+    assert [has_lines(content, count) for count in (2, 3, 4)] == [False, True, False]
+    for bad in (b"", b" ", b"[" + b"1" * length + b"]"):
+        assert not has_lines(b"\n".join([lines[0], bad, lines[2]]), 3)
+        assert not has_lines(b"\n".join([bad, *lines[1:]]), 3)
 
 
 def test_a_line_says_where_an_event_is_addressed() -> None:
@@ -130,3 +151,15 @@ def test_all_places_are_no_bytes() -> None:
     assert packed([0, 1], 2) == b""
     assert list(places_in(b"", 2)) == [0, 1]
     assert is_lines(BATCH.event)
+
+
+def test_events_become_batches_within_their_bounds() -> None:
+    """Plain dicts are encoded together, others one by one; the lines and their order are the same."""
+    many = [{"n": n, "x": "x" * 100} for n in range(limits.BATCH_EVENTS_MAX + 1)]
+    together, mixed = list(batches_of(many)), list(batches_of([*many[:2], {"raw": b"\0"}, many[2]]))
+    assert [count for _, count in mixed] == [2, 1, 1]
+    assert sum(count for _, count in together) == len(many)
+    assert all(len(content) <= limits.BATCH_BYTES_MAX for content, _ in together)
+    assert [decode_event(line).attributes for content, _ in together for line in lines_in(content)] == many
+    assert list(batches_of(many[:3])) == [(b"\n".join(content_of(one) for one in many[:3]), 3)]
+    assert list(batches_of([])) == []
