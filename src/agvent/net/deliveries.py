@@ -66,9 +66,10 @@ class Arrival:
         """What a subscription gets of it."""
         if isinstance(self.message, Gap):
             return GapNotice(self, self.message, id)
-        if self.message.count > 1:
-            return Batch(self, self._places[id], id)
-        return Delivery(self, 0, self.message.event, self.message.sequence, id)
+        places = self._places[id]
+        if len(places) > 1:
+            return Batch(self, places, id)
+        return Delivery(self, places[0], self.contents[places[0]], self.sequences[places[0]], id)
 
     def close(self, place: int) -> None:
         """One subscription is done with one event."""
