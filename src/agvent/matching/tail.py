@@ -98,7 +98,7 @@ class Tail:
                 self._tag_counts, *self.view, self._counts,
             )  # fmt: skip
             if first < last:
-                self._make_room(max(8 * KEYS_MAX, len(self.view.links)))
+                self._make_room(max(2 * KEYS_MAX, len(self.view.links)))
 
     def _make_room(self, more: int) -> None:
         table, keys, heads, links, groups = self.view
