@@ -47,6 +47,14 @@ EVENT_BYTES_MAX: Final = 16 << 20
 ID_CHARS_MAX: Final = 1_024
 """A subscription's id."""
 
+NAME_CHARS_MAX: Final = 64
+CLIENT_NAME_CHARS_MAX: Final = 128
+"""The name that a broker or a client is given, and that of any client: a guest's has its principal's in it."""
+
+SUBSCRIBED_ID_CHARS_MAX: Final = 768
+"""The id of a subscription at a broker. Entries file it under its home, its client and how often that moved: with both
+names and ten characters beside them it stays within ID_CHARS_MAX."""
+
 TOPIC_CHARS_MAX: Final = 65_535
 """A topic or a pattern: MQTT's bound, so that every MQTT topic fits."""
 

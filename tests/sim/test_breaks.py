@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from agvent import limits
 from agvent.broker.custody import Standing
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.behaviours import agvent
 from agvent.sim.network import Conditions
 from agvent.wire.broker_messages import Copies
+from agvent.wire.client_messages import Refused
 from agvent.wire.link import Change
 from tests.sim.watched import SECOND, Watched
 
@@ -173,3 +175,21 @@ def test_a_link_that_flaps_does_not_fill_a_slow_one_behind_it() -> None:
     assert (len(world.delivered("s")), len(world.delivered("t"))) == (300, 300)
     assert world.brokers["B1"].broker.tables.custody.held == {}
     assert world.watch.hops(Copies).count(("B3", "B7")) <= 2 * 300
+
+
+def test_an_id_of_any_length_leaves_other_brokers_alone() -> None:
+    """The longest id that a home takes is filed everywhere under its names; a longer one is refused at home."""
+    home, client = "B2" + "h" * 62, "s" * limits.CLIENT_NAME_CHARS_MAX
+    world = Watched([("B1", home)])
+    world.attach("p", "B1")
+    world.attach(client, home)
+    world.wait(1)
+    longest = "i" * limits.SUBSCRIBED_ID_CHARS_MAX
+    for id in (longest, longest + "i"):
+        world.ask(client, "subscribe", Subscription(id=id))
+    world.wait(5)
+    reasons = [told.message.reason for told in world.history.told if isinstance(told.message, Refused)]
+    assert reasons == ["the id has 769 characters, at most 768 are allowed at a broker"]
+    world.ask("p", "publish", Event())
+    world.wait(1)
+    assert world.delivered(client) == [(1, (longest,))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from agvent.agents.answers import Answers
 from agvent.broker.arrivals import Chain, chain_of
 from agvent.broker.custody import DECLINED
@@ -12,9 +14,13 @@ from agvent.broker.recipients import Found, Recipients, grouped, recipients_of_b
 from agvent.broker.records import Arrived
 from agvent.broker.router import Router
 from agvent.broker.tables import Tables
+from agvent.errors import AgventError
 from agvent.event import Event
 from agvent.wire.broker_messages import Confirm, Copies, Inquiry
 from agvent.wire.parts import Entered, Publication, Target, Trace
+
+UNREADABLE: Final = "unreadable"
+"""Why a copy is lost at its home: its entry took in what is no event here."""
 
 
 class Arriving:
@@ -30,6 +36,8 @@ class Arriving:
         known = self.tables.advertisements.incarnation(entered.entry)
         if target.incarnation != self.tables.incarnation or entered.incarnation < known:
             return ()  # to or from what a broker was before it lost its disk
+        if entered.entry == self.tables.name:
+            return ()  # what enters here for this home does not leave it
         if self.tables.arrivals.is_repeat(copies):
             self.confirm(entered, publication)
             return ()
@@ -59,13 +67,19 @@ class Arriving:
         event: Event | None = None,
     ) -> None:
         """Queues a copy for the clients it is for, and confirms it. One that came by another entry before is for
-        nobody."""
+        nobody; one that cannot be read is a gap for all that might have wanted it."""
         if publication.count > 1 and not lost:
-            found = self.tables.homes.match_lines(publication.event, publication.count, target.position).found
-            self.arrive_batch(entered, publication, target, found, trace)
-            return
+            found, is_sound = self.tables.homes.match_lines(publication.event, publication.count, target.position)
+            if is_sound:
+                self.arrive_batch(entered, publication, target, found, trace)
+                return
+            lost = UNREADABLE
         is_for_nobody = lost in ("expired", DECLINED) or (not lost and self.tables.arrivals.repeats.had(publication))
-        to = Recipients() if is_for_nobody else self._recipients(entered, publication, target, lost, event)
+        try:
+            to = Recipients() if is_for_nobody else self._recipients(entered, publication, target, lost, event)
+        except AgventError:
+            lost = UNREADABLE
+            to = self._recipients(entered, publication, target, lost, event)
         self._arrived(Arrived(entered, publication, target.predecessor, lost, to.deliveries, trace))
 
     def arrive_batch(

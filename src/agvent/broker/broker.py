@@ -18,6 +18,7 @@ from agvent.broker.moving import Moves
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Booted, Record, Settled
 from agvent.broker.router import Router
+from agvent.broker.soundness import is_sound, is_sound_body
 from agvent.broker.stops import Stops
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
@@ -69,6 +70,7 @@ class Broker:
             self.tables, self.streams, self.gossip, self.entrance, self.moves, changes, self.foresight, self.out
         )
         self._wake = 0
+        self._refused = 0
         self._start(now)
 
     def _start(self, now: int) -> None:
@@ -113,6 +115,11 @@ class Broker:
         self.foresight.forget()
         return self.out.take()
 
+    @property
+    def refused(self) -> int:
+        """What neighbours said since the start and nobody could carry out: messages, and roots of their Deltas."""
+        return self._refused + self.tables.interests.refused
+
     # Links
 
     def _lost_link(self, link: str, now: int) -> None:
@@ -126,15 +133,26 @@ class Broker:
 
     def _came(self, link: str, message: AnyMessage, now: int) -> None:
         neighbour = self.router.names.get(link)
-        if isinstance(message, Hello):
+        if neighbour is None and not isinstance(message, Hello):
+            self.clients.came(link, message, now)
+        elif not is_sound(message, self.name):
+            self._refused += 1
+        elif isinstance(message, Hello):
+            if neighbour not in (None, message.broker):
+                self._refused += 1
+                return
             self.router.up(message.broker, link)
             self.gossip.greet(message)
-        elif neighbour is None:
-            self.clients.came(link, message, now)
-        elif isinstance(message, Routed):
+        elif neighbour is not None:
+            self._said(message, neighbour, now)
+
+    def _said(self, message: AnyMessage, neighbour: str, now: int) -> None:
+        if isinstance(message, Routed):
             body = self.router.came(message, neighbour)
-            if body is not None:
+            if body is not None and is_sound_body(body, self.name):
                 self._body(body, now)
+            elif body is not None:
+                self._refused += 1
             if isinstance(message.body, (Seek, Answer)):
                 self.dispatch.found(message.body.broker)
         elif isinstance(message, Copies):

@@ -23,7 +23,7 @@ from agvent.broker.records import Acknowledged, Joined, Noticed
 from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
-from agvent.errors import AgventError, CallerError
+from agvent.errors import AgventError, CallerError, SubscriptionError
 from agvent.wire.batches import taken_apart
 from agvent.wire.broker_messages import Entry, Interest
 from agvent.wire.client_messages import (
@@ -129,7 +129,7 @@ class Clients:
     # Attaching
 
     def _attach(self, link: str, attach: Attach, now: int) -> None:
-        if not attach.client or {"/", MARK} & {*attach.client} or len(attach.client) > limits.ID_CHARS_MAX:
+        if not attach.client or {"/", MARK} & {*attach.client} or len(attach.client) > limits.CLIENT_NAME_CHARS_MAX:
             self.out.send(link, Refused(0, 0, f"{attach.client[:40]!r} cannot name a client"))
             return
         if not 0 <= attach.moves < MOVES_MAX - 1:
@@ -220,6 +220,7 @@ class Clients:
 
     def _subscribe(self, link: str, client: str, message: Subscribe, now: int) -> None:
         homes = self.tables.homes
+        _check_id(message.subscription.id)
         subscription = msgspec.structs.replace(message.subscription, id=key_of(client, message.subscription.id))
         subscription.condition()
         current = homes.current.get(subscription.id)
@@ -392,6 +393,13 @@ class Clients:
             if client is not None and client.link:
                 for delivery in (*client.durable.ready(now, number), *client.fast.ready(now, client.fast.number)):
                     self.out.send(client.link, delivery)
+
+
+def _check_id(id: str) -> None:
+    """Refuses an id that does not fit behind the names it is filed under."""
+    if len(id) > limits.SUBSCRIBED_ID_CHARS_MAX:
+        most = limits.SUBSCRIBED_ID_CHARS_MAX
+        raise SubscriptionError(f"the id has {len(id)} characters, at most {most} are allowed at a broker")
 
 
 def _check(publication: Publication) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 
 from agvent.broker.covering import calls_behaviours
 from agvent.broker.records import Heard, Wanted
+from agvent.errors import AgventError
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
 from agvent.filters.subscription import Subscription
@@ -48,6 +49,7 @@ class Interests:
         self._changes = 0  # of `_index`
         self._foreseen: dict[int, tuple[Event, list[int]]] = {}  # of an event, its words of `_index`
         self._foreseen_at = 0
+        self.refused = 0  # roots that could not be filed, since the start
 
     def heard(self, delta: Delta) -> Heard | None:
         """The change a Delta makes here; None if it was applied before, or does not continue what was."""
@@ -58,6 +60,8 @@ class Interests:
         if delta.number <= had or delta.previous not in (0, had):
             return None
         considered = [one.version for one in delta.considered if one.entry == self.name]
+        roots = tuple(root for root in delta.roots if _can_be_filed(delta.home, root))
+        self.refused += len(delta.roots) - len(roots)
         return Heard(
             home=delta.home,
             incarnation=delta.incarnation,
@@ -65,7 +69,7 @@ class Interests:
             position=delta.position,
             considered=considered[0],
             whole=delta.previous == 0,
-            roots=delta.roots,
+            roots=roots,
             ended=delta.ended,
             epoch=self.epoch + 1,
         )
@@ -85,7 +89,7 @@ class Interests:
         home = self.homes[name]
         for root in roots:
             key = root.subscription.id
-            filed = msgspec.structs.replace(root.subscription, id=f"{name}/{key}")
+            filed = _filed_as(name, root)
             self._end(name, (key,))
             self._changes += 1
             index = self._calling if calls_behaviours(filed.condition()) else self._index
@@ -183,6 +187,20 @@ class Interests:
         behind = [home.considered for home in self.homes.values() if home.position]
         assert self._answered is None or not behind or self._answered == min(behind)
         assert all(self._ordinals[home.ordinal] == name for name, home in self.homes.items())
+
+
+def _filed_as(home: str, root: Interest) -> Subscription:
+    """A root under the name of its home."""
+    return msgspec.structs.replace(root.subscription, id=f"{home}/{root.subscription.id}")
+
+
+def _can_be_filed(home: str, root: Interest) -> bool:
+    """Can the index here hold it? A home of another make may send what this one has no words for."""
+    try:
+        _filed_as(home, root).condition()
+    except AgventError:
+        return False
+    return True
 
 
 def _bits(words: list[int]) -> set[int]:

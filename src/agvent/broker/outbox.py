@@ -22,11 +22,12 @@ class Outbox:
         self.synced = 0  # at most `number`
 
     def record(self, record: Record, *, durable: bool = True) -> None:
-        """Changes the tables by a record, which goes to the journal unless it is about a fast event."""
+        """Changes the tables by a record, which goes to the journal unless it is about a fast event. One that cannot be
+        applied is not written down: every restart would fail on it."""
+        self._apply(record)
         if durable:
             self._records.append(record)
             self.number += 1
-        self._apply(record)
 
     def send(self, link: str, message: AnyMessage) -> None:
         """Sends now: for what promises nothing."""

@@ -36,6 +36,9 @@ class Router:
     # Neighbours
 
     def up(self, neighbour: str, link: str) -> None:
+        """A neighbour has said who it is. Said again, it changes nothing."""
+        if self.links.get(neighbour) == link:
+            return
         self.links[neighbour], self.names[link] = link, neighbour
         self.routes.up(neighbour, self.rtts.pop(link, 0))
 

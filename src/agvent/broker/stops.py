@@ -162,7 +162,7 @@ class Stops:
     def _target(self, travel: Travel) -> Target | None:
         """What the agvent owes this home; None if nothing, or not any more."""
         chain = chain_of(travel.entered, travel.publication)
-        if travel.publication.sequence <= self.tables.arrivals.last.get(chain, 0):
+        if travel.publication.sequence <= self.tables.arrivals.last.get(chain, 0) or chain[0] == self.tables.name:
             return None
         mine = [target for target in travel.journey.targets if target.home == self.tables.name]
         return mine[0] if mine and mine[0].incarnation == self.tables.incarnation else None

@@ -16,7 +16,6 @@ IDENTITY: Final = "identity.json"
 HOST_KEY: Final = "hosts.key"
 JOURNAL: Final = "journal"
 ARCHIVE: Final = "archive"
-NAME_CHARS_MAX: Final = 64
 
 
 class TlsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -146,9 +145,9 @@ def _tls(file: TlsFile, folder: Path) -> Tls:
 
 def check_name(name: str) -> None:
     """Refuses what cannot name a broker or a client: a slash would end a name inside the key of a subscription."""
-    if not 0 < len(name) <= NAME_CHARS_MAX or "/" in name or not name.isprintable() or name != name.strip():
+    if not 0 < len(name) <= limits.NAME_CHARS_MAX or "/" in name or not name.isprintable() or name != name.strip():
         raise CallerError(
-            f"{name[:80]!r} cannot be a name", hint=f"1 to {NAME_CHARS_MAX} printable characters, no slash"
+            f"{name[:80]!r} cannot be a name", hint=f"1 to {limits.NAME_CHARS_MAX} printable characters, no slash"
         )
 
 

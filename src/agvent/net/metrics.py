@@ -15,6 +15,7 @@ COUNTERS: Final = {
     "agvents_refused": "Agvents that were not let in.",
     "copies_came": "Copies that came from neighbours.",
     "copies_sent": "Copies sent to neighbours, repeats included.",
+    "refused": "Messages of neighbours, and parts of them, that nobody could carry out.",
     "held": "Times that a client was not read for a while, because its principal had said too much.",
     "groups": "Groups of records synced to the journal.",
     "records": "Records written to the journal.",

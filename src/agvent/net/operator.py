@@ -106,7 +106,12 @@ class Operator:
             "custody": tables.custody.event_count,
             "epoch": tables.interests.epoch,
             "journal_bytes": journal.segment_bytes + journal.snapshot_bytes,
-            "counts": {**server.memory.counts, "groups": server.commit.groups, "records": server.commit.records},
+            "counts": {
+                **server.memory.counts,
+                "refused": server.broker.refused,
+                "groups": server.commit.groups,
+                "records": server.commit.records,
+            },
         }
 
     def _links(self) -> list[dict[str, Any]]:

@@ -205,6 +205,7 @@ class BrokerNode(Node):
                 Measured(peer, end.rtt_us, end.queued) for peer, end in self.ends.items() if end.up and end.rtt_us
             ]
         effects = self.broker.step(inputs, now)
+        assert not self.broker.refused, inputs  # here every neighbour is one of ours
         self.steps += 1
         self.world.stepped(self, inputs, effects)
         for effect in effects:

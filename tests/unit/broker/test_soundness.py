@@ -1,0 +1,155 @@
+"""What a neighbour says and no broker would: refused and counted, and nothing of it in the journal."""
+
+from __future__ import annotations
+
+import pytest
+
+from agvent.broker.broker import Broker
+from agvent.broker.interface import Append, Came, Input, LinkUp, Send, Synced
+from agvent.broker.records import Record
+from agvent.event import Budget, Event
+from agvent.filters.subscription import Subscription
+from agvent.wire.broker_messages import (
+    Adverts,
+    Applied,
+    Body,
+    Claim,
+    Considered,
+    Copies,
+    Delta,
+    Handing,
+    Hello,
+    Interest,
+    Passed,
+    Routed,
+    Travel,
+)
+from agvent.wire.broker_messages import Journey as Leg
+from agvent.wire.client_messages import Attach, Deliver, Gap, Source, Subscribe
+from agvent.wire.codec import encode_event
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Entered, Publication, Target
+
+EVENT = encode_event(Event(attributes={"n": 1}))
+ENTERED = Entered("B2", 1, 1)
+MINE = (Target("B1", 1, 1, 0),)
+WAY = (("B2", 128),)
+SOURCE = Source("B1", 1, "ada~x", 0)
+
+
+class Watched:
+    """A broker with a neighbour B2 and a client ada that wants everything; its journal, and what it sends."""
+
+    def __init__(self) -> None:
+        self.journal: list[Record] = []
+        self.sent: list[AnyMessage] = []
+        self.broker = Broker("B1", 1)
+        self.step([LinkUp("B2", to_broker=True), Came("B2", Hello("B2", 1, {})), LinkUp("ada", to_broker=False)])
+        self.say(Adverts("B2", 1, 0, 1, (), WAY))
+        self.step([Came("ada", Attach("ada", 0, 0, 0, 1, 1)), Came("ada", Subscribe(1, 1, Subscription(id="all")))])
+
+    def step(self, inputs: list[Input]) -> None:
+        while inputs:
+            effects = self.broker.step(inputs, 1)
+            self.sent += [effect.message for effect in effects if isinstance(effect, Send)]
+            appended = [effect for effect in effects if isinstance(effect, Append)]
+            self.journal += [record for effect in appended for record in effect.records]
+            inputs = [Synced(effect.number) for effect in appended]
+        self.broker.check()
+
+    def say(self, message: AnyMessage) -> None:
+        self.step([Came("B2", message)])
+
+
+def routed(body: Body) -> Routed:
+    return Routed(("B1",), WAY, body)
+
+
+def copies(publication: Publication, entered: Entered = ENTERED) -> Copies:
+    return Copies(entered, publication, MINE, WAY)
+
+
+def handing(delivery: Deliver) -> Routed:
+    return routed(Handing(SOURCE, "ada", 0, (Passed(delivery, 0),), False))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        Hello("B1", 1, {}),
+        Hello("B3", 1, {}),
+        Adverts("B3", 1, 0, 1, (), ()),
+        Adverts("B3", 1, 0, 0, (), WAY),
+        Adverts("B3/x", 1, 0, 1, (), WAY),
+        Adverts("B3", 1, 0, 1, (), (("B2", -1),)),
+        Adverts("B3", 1, 0, 1, (), (("B2", 1 << 63),)),
+        Copies(ENTERED, Publication("p", 1, EVENT), MINE, ()),
+        copies(Publication("p", 1, EVENT, count=0)),
+        copies(Publication("p", 1, EVENT, count=2)),
+        Routed(("B1",), (), Applied("B2", 1, 1, 1, 1, 1)),
+        routed(Delta("B1", 1, 0, 1, 1, (Considered("B1", 1, 1),), (), ())),
+        routed(Delta("B2/x", 1, 0, 1, 1, (Considered("B1", 1, 1),), (), ())),
+        routed(Claim("B2", "ada", SOURCE, 0, False, (SOURCE,))),
+        handing(Deliver(2, 0, 0, "p", 2, False, b"{}", ("all",), 2, b"", (b"",))),
+        handing(Deliver(2, 0, 0, "p", 2, False, b"{}\n{}", ("all", "more"), 2, b"", (b"",))),
+        handing(Deliver(2, 0, 0, "p", 2, False, b"{}\n{}", ("all",), 2, b"", (b"\7\0",))),
+        Travel(ENTERED, Publication("p", 1, b""), Leg((), "B2", "B1", MINE, b"", Budget(), 9), WAY),
+    ],
+)  # fmt: skip
+def test_what_no_broker_says_is_refused(message: AnyMessage) -> None:
+    """Nothing is written down and nothing is said; it is counted."""
+    watched = Watched()
+    written, said = len(watched.journal), len(watched.sent)
+    watched.say(message)
+    assert (len(watched.journal), len(watched.sent), watched.broker.refused) == (written, said, 1)
+
+
+def test_a_root_that_cannot_be_filed_is_left_out() -> None:
+    """An entry has the other roots of the Delta and says so, also after a restart from its journal."""
+    watched = Watched()
+    bad = [Subscription(id="s/" + "i" * 1_022), Subscription(id="s/filter", filter="n >"), Subscription(id="s/good")]
+    roots = tuple(Interest(1, one) for one in bad)
+    watched.say(routed(Delta("B2", 1, 0, 1, 1, (Considered("B1", 1, 1),), roots, ())))
+    assert watched.broker.refused == 2
+    answers = [one.body for one in watched.sent if isinstance(one, Routed) and isinstance(one.body, Applied)]
+    assert [(answer.number, answer.position) for answer in answers] == [(1, 1)]
+    again = Broker("B1", 1, watched.journal)
+    assert again.tables.interests.homes["B2"].roots == {"s/good": 1}
+
+
+@pytest.mark.parametrize(
+    "publication",
+    [
+        Publication("p", 1, b"\1"),
+        Publication("p", 1, EVENT, to="floor >"),
+        Publication("p", 2, b"{}", count=2),
+        Publication("p", 2, b"{}\n{", count=2),
+    ],
+    ids=["no event", "a bad address", "a line too few", "no line"],
+)
+def test_a_copy_that_cannot_be_read_is_a_gap(publication: Publication) -> None:
+    """The subscriber learns that something is missing, and what its publisher sent next is delivered."""
+    watched = Watched()
+    watched.say(copies(publication))
+    last = publication.sequence
+    follower = Target("B1", 1, 1, last)
+    watched.say(Copies(ENTERED, Publication("p", last + 1, EVENT), (follower,), WAY))
+    told = [one for one in watched.sent if isinstance(one, (Deliver, Gap))]
+    assert [(type(one), one.number) for one in told] == [(Gap, 1), (Deliver, 2)]
+    assert told[0] == Gap(1, 0, 0, "p", 1, last, False, "unreadable", ("all",))
+
+
+def test_a_copy_of_what_entered_here_does_not_come_back_to_this_home() -> None:
+    """A neighbour that says so changes nothing: its sequence would be that of events that enter here later."""
+    watched = Watched()
+    watched.say(copies(Publication("ada", 9, EVENT), Entered("B1", 1, 1)))
+    assert watched.broker.tables.arrivals.last == {}
+
+
+def test_what_is_for_another_broker_is_passed_on() -> None:
+    """Whether it can be carried out is for its target to judge: a home's own Delta may come back to it on the way."""
+    watched = Watched()
+    delta = Delta("B1", 1, 0, 1, 1, (Considered("B2", 1, 1),), (), ())
+    watched.say(Routed(("B2",), (("B3", 128), ("B2", 128)), delta))
+    assert isinstance(watched.sent[-1], Routed)
+    assert (watched.sent[-1].targets, watched.sent[-1].body, watched.broker.refused) == (("B2",), delta, 0)
