@@ -9,6 +9,8 @@ from agvent.broker.custody import Standing
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.behaviours import agvent
+from agvent.sim.checkers.lost import lost
+from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
 from agvent.wire.broker_messages import Copies
 from agvent.wire.client_messages import Refused
@@ -193,3 +195,23 @@ def test_an_id_of_any_length_leaves_other_brokers_alone() -> None:
     world.ask("p", "publish", Event())
     world.wait(1)
     assert world.delivered(client) == [(1, (longest,))]
+
+
+def test_a_refusal_acknowledges_nothing_that_is_not_on_disk() -> None:
+    """A publication that is refused while the one before it waits for its behaviours is settled after that: a crash
+    between leaves both to their publisher, who sends them again."""
+    world = Watched([("B1", "B2")])
+    world.attach("p", "B1")
+    world.attach("s", "B2")
+    world.wait(1)
+    world.ask("s", "subscribe", Subscription(id="dear", filter="is_dear(5)"))
+    world.wait(1)
+    world.ask("p", "publish", agvent(Event(attributes={"price": 7})))
+    world.ask("p", "publish", Event(type="Unheard"))
+    world.wait(0.0045)
+    world.brokers["B1"].crash(with_disk=True)
+    world.brokers["B1"].start()
+    world.wait(20)
+    assert world.clients["p"].session.unacknowledged == {}
+    assert world.delivered("s") == [(1, ("dear",))]
+    assert lost(world, Ledger(world.history)) == []

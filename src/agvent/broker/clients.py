@@ -303,10 +303,15 @@ class Clients:
             if publication.fast and is_self_routing(event):
                 raise CallerError("an agvent that finds its own way is durable", hint="publish it without fast")
         except AgventError as error:
-            self.out.send(link, _refused(Publish(publication), str(error)))
-            self._published(link, attachment, publication)  # it is settled, by the refusal
+            refused = _refused(Publish(publication), str(error))
+            self.entrance.refuse(publication, lambda: self._settle(link, attachment, publication, refused), now)
             return
         self.entrance.accept(publication, event, now, lambda: self._published(link, attachment, publication))
+
+    def _settle(self, link: str, attachment: Attachment, publication: Publication, refused: Refused) -> None:
+        """A publication is settled by its refusal."""
+        self._tell(link, attachment, refused)
+        self._published(link, attachment, publication)
 
     def _accept_batch(self, publication: Publication, now: int) -> bool:
         """Takes a batch in as one, if nothing is wrong with any of its events: else each is told what is."""

@@ -30,7 +30,7 @@ from agvent.wire.parts import Answered, Entered, Publication, Target
 
 
 class Entering(msgspec.Struct):
-    """An event on its way in, and what its behaviours have answered so far."""
+    """An event on its way in, and what its behaviours have answered so far; or the place of one that is refused."""
 
     publication: Publication
     event: Event
@@ -40,6 +40,7 @@ class Entering(msgspec.Struct):
     asked: int = 0  # how often its route was asked
     matched: tuple[list[str], list[str]] | None = None  # the homes and local subscriptions it was asked about
     decision: Decision | None = None
+    is_refused: bool = False
 
 
 class Entrance:
@@ -58,6 +59,12 @@ class Entrance:
         queue = self._entering.setdefault((publication.publisher, publication.fast), deque())
         queue.append(entering)
         self._advance(queue, entering, now)
+
+    def refuse(self, publication: Publication, then: Callable[[], None], now: int) -> None:
+        """Calls `then` in the publication's turn: to settle it acknowledges all that came before it."""
+        queue = self._entering.setdefault((publication.publisher, publication.fast), deque())
+        queue.append(Entering(publication, Event(), then, is_refused=True))
+        self._enter(queue, now)
 
     def accept_batch(self, publication: Publication, types: Iterable[tuple[str, ...]], now: int) -> bool:
         """Takes a batch in as one; not if its events must be looked at one by one, which changes nothing."""
@@ -89,7 +96,7 @@ class Entrance:
     def _enter(self, queue: deque[Entering], now: int) -> None:
         while queue and not queue[0].run:
             entering = queue[0]
-            if self._is_accepted(entering.publication):  # said again while it waited for its answers
+            if entering.is_refused or self._is_accepted(entering.publication):  # said again while it waited
                 queue.popleft().then()
                 continue
             homes, local = self._prepared(queue, entering, now)

@@ -153,3 +153,23 @@ def test_behaviours_of_a_publishers_events_are_asked_side_by_side() -> None:
     delivered = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, Deliver)]
     assert [(one.sequence, one.subscriptions) for one in delivered] == [(1, ("s",)), (3, ("s",))]
     broker.check()
+
+
+def test_refusals_keep_their_place_among_a_publishers_events() -> None:
+    """What has no event, and what a door emptied, is settled when what was published before it is accepted."""
+    broker = attached()
+    subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
+    synced(broker, broker.step([subscribe], 3), 3)
+    contents = {1: EVENT, 2: b"", 3: EVENT, 4: b""}
+    published = [Came("ada", Publish(Publication("ada", number, content))) for number, content in contents.items()]
+    assert [type(effect) for effect in synced(broker, broker.step(published, 4), 4)] == [Run, Run]
+    call = Call("twice", (3,))
+    settled = []
+    for run in (1, 2):
+        effects = synced(broker, broker.step([Ran(run, (Answered(call, 6),))], 5), 5)
+        told = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, (Published, Refused))]
+        settled.append([(type(message), message.sequence) for message in told])
+    assert settled == [
+        [(Refused, 2), (Published, 1), (Published, 2)],
+        [(Refused, 4), (Published, 3), (Published, 4)],
+    ]
