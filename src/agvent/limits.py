@@ -112,6 +112,10 @@ LINK_REPEAT_US: Final = 300_000
 LINK_REPEAT_MAX_US: Final = 2_400_000
 """The first and the longest wait before a frame is sent again; twice as long each time."""
 
+EARLY_ADVERTS_MAX: Final = 1_024
+"""Changes of advertisements that a broker keeps because they overtook a larger one: a minute of sixteen a second. What
+comes beyond it is asked for again."""
+
 LARGE_MESSAGES_MAX: Final = 4
 """Large messages that a link takes apart at once, so that a receiver puts together at most four."""
 

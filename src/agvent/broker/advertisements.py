@@ -64,6 +64,13 @@ class Advertisements:
             return adverts.incarnation > incarnation and adverts.since == 0
         return adverts.since <= version < adverts.version
 
+    def is_early(self, adverts: Adverts) -> bool:
+        """Does something between it and what is known have yet to come?"""
+        incarnation, version = self.known_of(adverts.owner)
+        if adverts.incarnation != incarnation:
+            return adverts.incarnation > incarnation and adverts.since > 0
+        return adverts.since > version
+
     def known_of(self, owner: str) -> tuple[int, int]:
         known = self._owners.get(owner)
         return (known.incarnation, known.version) if known is not None else (0, 0)

@@ -6,6 +6,7 @@ others is passed on at once: its owner answers for it.
 
 from __future__ import annotations
 
+from agvent import limits
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Owned
 from agvent.broker.router import Router
@@ -22,6 +23,8 @@ class Gossip:
         self.tables, self.streams, self.router, self.out = tables, streams, router, out
         self.greeted: dict[str, None] = {}  # neighbours whose Hello was answered: they get every change from then on
         self.gone_types: list[str] = []  # types whose last publisher went, until the clients are told
+        self._early: dict[str, list[tuple[Adverts, str]]] = {}  # owner -> what overtook a larger one, and from whom
+        self._behind: dict[str, None] = {}  # neighbours that said more than is kept early: they are asked again
 
     # Advertisements
 
@@ -59,10 +62,38 @@ class Gossip:
         self.router.tell(neighbour, onward)
 
     def adverts(self, adverts: Adverts, neighbour: str) -> None:
-        """An owner's changes from a neighbour: applied and passed on if they are news; a lesson in routing anyway."""
+        """An owner's changes from a neighbour: applied and passed on if they are news, kept if they came early; a
+        lesson in routing anyway."""
         self.router.routes.learn(adverts.trace)
-        if adverts.owner == self.tables.name or not self.tables.advertisements.is_news(adverts):
+        if adverts.owner == self.tables.name:
             return
+        if self.tables.advertisements.is_early(adverts):
+            self._keep(adverts, neighbour)
+        elif self.tables.advertisements.is_news(adverts):
+            self._take(adverts, neighbour)
+            self._follow(adverts.owner)
+
+    def _keep(self, adverts: Adverts, neighbour: str) -> None:
+        if sum(map(len, self._early.values())) < limits.EARLY_ADVERTS_MAX:
+            self._early.setdefault(adverts.owner, []).append((adverts, neighbour))
+        else:
+            self._behind[neighbour] = None
+
+    def _follow(self, owner: str) -> None:
+        """Takes what came early and now is next. If some was not kept, the neighbour says it again."""
+        table, early = self.tables.advertisements, self._early.pop(owner, [])
+        for adverts, neighbour in sorted(early, key=lambda one: (one[0].incarnation, one[0].since)):
+            if table.is_early(adverts):
+                self._keep(adverts, neighbour)
+            elif table.is_news(adverts):
+                self._take(adverts, neighbour)
+        if self._behind and owner not in self._early:
+            behind, self._behind = self._behind, {}
+            for neighbour in behind:
+                if neighbour in self.router.links:
+                    self.router.tell(neighbour, self.hello())
+
+    def _take(self, adverts: Adverts, neighbour: str) -> None:
         self._own(
             Owned(adverts.owner, adverts.incarnation, adverts.version, adverts.entries, adverts.gone),
         )

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import Any
+from typing import Any, Final
 
+from msgspec import MsgspecError
 from msgspec.structs import replace
 
 from agvent import limits
@@ -41,12 +42,13 @@ from agvent.wire.client_messages import (
     Unadvertise,
     Unsubscribe,
 )
-from agvent.wire.codec import content_of
+from agvent.wire.codec import content_of, encode_message
 from agvent.wire.host_messages import ForHost
 from agvent.wire.messages import AnyMessage
 from agvent.wire.names import client_key
 from agvent.wire.parts import Publication
 
+ORDERED: Final = (Advertise, Unadvertise, Subscribe, Unsubscribe, Move)
 Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move | ForHost
 
 
@@ -85,6 +87,8 @@ class Session:
         self._unsent: deque[tuple[bool, int]] = deque()  # those that did not, in order
         self._owes_received = False  # an acknowledgement of deliveries
         self._out: list[AnyMessage] = []
+        self._unasked: deque[Request] = deque()  # requests whose order counts and that have not gone out, in order
+        self._awaited = 0  # a large one that they would overtake, until it is answered
 
     # What the caller asks
 
@@ -197,8 +201,20 @@ class Session:
     def _ask(self, request: Request) -> int:
         self.requests[request.request] = request
         if self.attached:
-            self._out.append(request)
+            self._say(request)
         return request.request
+
+    def _say(self, request: Request) -> None:
+        (self._unasked if isinstance(request, ORDERED) else self._out).append(request)
+
+    def _say_in_order(self) -> None:
+        """What a client asks of its home is done in the order it was asked: a large request, which small ones would
+        overtake on the link, is waited for."""
+        while self._unasked and not self._awaited:
+            request = self._unasked.popleft()
+            self._out.append(request)
+            if _size(request) > limits.CHUNK_BYTES_MAX:
+                self._awaited = request.request
 
     # The link
 
@@ -215,12 +231,15 @@ class Session:
     def link_down(self) -> None:
         self.attached = False
         self._out.clear()
+        self._unasked.clear()
+        self._awaited = 0
         for inbox in self.inboxes:
             inbox.begin_anew()
 
     def take(self) -> list[AnyMessage]:
         """The messages to send now."""
         if self.attached:
+            self._say_in_order()
             if self._owes_received:
                 self._owes_received = False
                 self._out.append(Received(*(inbox.acknowledged for inbox in self.inboxes)))
@@ -256,6 +275,8 @@ class Session:
         if isinstance(message, Refused) and message.sequence:
             return [message]
         request = getattr(message, "request", 0)
+        if request == self._awaited:
+            self._awaited = 0
         if isinstance(self.requests.get(request), Move):
             return self._moved(message)
         if isinstance(message, (Advertised, Subscribed)) and message.pending:
@@ -336,7 +357,8 @@ class Session:
                 self._again(self.subscriptions[id])
         if moved:
             self._again(Move(self._next_request(), self.sources))
-        self._out.extend(self.requests.values())
+        for request in self.requests.values():
+            self._say(request)
         notice = Gap(0, 0, 0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
         return [message, notice] if lost and not moved and self.subscriptions else [message]
 
@@ -370,6 +392,14 @@ class Session:
     def _again(self, request: Request) -> None:
         """A standing request in place of an unanswered one of the same purpose."""
         self.requests[request.request] = request
+
+
+def _size(request: Request) -> int:
+    """The bytes of a request; 0 of one that has none, of which whoever sends it says what is wrong."""
+    try:
+        return len(encode_message(request))
+    except (TypeError, ValueError, OverflowError, RecursionError, MsgspecError):
+        return 0
 
 
 def _subject(request: Request) -> str:
