@@ -42,7 +42,7 @@ EVENT_DEPTH_MAX: Final = 32
 """Nesting of objects and lists in an event."""
 
 EVENT_BYTES_MAX: Final = 16 << 20
-"""One JSON line. The largest event the broker carries has 10 MB."""
+"""One JSON line, and an event that a broker takes in."""
 
 ID_CHARS_MAX: Final = 1_024
 """A subscription's id."""
@@ -62,7 +62,7 @@ DESTINATIONS_MAX: Final = 1 << 20
 """Destinations of one index: 32 sub-units on four levels (Narada §7)."""
 
 XML_BYTES_MAX: Final = 10 << 20
-"""An event's `$xml` in UTF-8: the largest event the broker carries."""
+"""An event's `$xml` in UTF-8: the rest of the largest event is left to its other values."""
 
 XML_MARKS_MAX: Final = 200_000
 """`<` and `=` in a document: each tag and attribute has one, so this bounds its nodes before any is made, and with them
@@ -88,8 +88,22 @@ for 0.1 s."""
 CHUNK_BYTES_MAX: Final = 64 << 10
 """A part of a large message, so that small ones go in between."""
 
-MESSAGE_BYTES_MAX: Final = EVENT_BYTES_MAX + (1 << 20)
-"""A message: the largest event and what a broker writes around it."""
+REQUEST_BYTES_MAX: Final = EVENT_BYTES_MAX
+"""A subscription, or a type and its code, as a client asks for it."""
+
+DESTINATION_CHARS_MAX: Final = 1 << 20
+"""The names of the clients that an event is for, together: ten thousand of the longest."""
+
+ANSWERS_BYTES_MAX: Final = 1 << 20
+"""Answers of behaviours that travel with an event, together with what was asked: sixteen of the largest."""
+
+PART_BYTES_MAX: Final = 1 << 20
+"""A part of a Delta or of an owner's advertisements, if it has more than one thing in it: a tenth of a second on a link
+of 100 Mbit/s."""
+
+MESSAGE_BYTES_MAX: Final = EVENT_BYTES_MAX + (8 << 20)
+"""A message: the largest event; what goes with it, its destinations (4 MB of UTF-8), its answers and the paused program
+of an agvent; and what a broker writes around it, some 200 bytes for each home."""
 
 LINK_WINDOW_FRAMES: Final = 64
 """Frames on their way unacknowledged: 64 chunks fill 10 Gbit/s at 3 ms, and bound what a receiver keeps to sort."""

@@ -14,6 +14,7 @@ import msgspec
 from agvent.broker.records import Owned
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Adverts, Entry
+from agvent.wire.sizes import portions
 
 
 class Owner(msgspec.Struct):
@@ -106,14 +107,18 @@ class Advertisements:
             yield Owned(name, owner.incarnation, owner.version, tuple(owner.entries.values()), owner.gone)
 
     def missing(self, known: Mapping[str, tuple[int, int]]) -> Iterator[Adverts]:
-        """What a neighbour that knows this much lacks, without a trace."""
+        """What a neighbour that knows this much lacks, without a trace: of each owner in the order of its versions, in
+        parts that fit a message."""
         for name, owner in self._owners.items():
             incarnation, version = known.get(name, (0, 0))
             if (owner.incarnation, owner.version) <= (incarnation, version):
                 continue
             since = version if incarnation == owner.incarnation else 0
             changed = sorted((e for e in owner.entries.values() if e.version > since), key=lambda e: e.version)
-            yield Adverts(name, owner.incarnation, since, owner.version, tuple(changed), (), owner.gone)
+            for part in portions(changed):
+                version = owner.version if part[-1:] == tuple(changed[-1:]) else part[-1].version
+                yield Adverts(name, owner.incarnation, since, version, part, (), owner.gone)
+                since = version
 
     def overlaps(self, owner: str, type: str | None) -> bool:
         """Could an event that enters there have this type? The standing advertisement and every typed one overlap with

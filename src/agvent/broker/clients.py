@@ -47,6 +47,7 @@ from agvent.wire.lines import has_lines, types_in
 from agvent.wire.messages import AnyMessage
 from agvent.wire.names import MARK, MOVES_MAX, client_key, is_key, moves_of, name_of
 from agvent.wire.parts import Publication
+from agvent.wire.sizes import check_event, check_request, size_of
 
 
 class Attachment(msgspec.Struct):
@@ -190,6 +191,7 @@ class Clients:
     # Advertisements
 
     def _advertise(self, link: str, client: str, message: Advertise, now: int) -> None:
+        check_request(message)
         table, name, publisher = self.tables.advertisements, self.tables.name, name_of(client)
         known = table.entry(name, publisher, message.type.name)
         if known is None or (known.type, known.code) != (message.type, message.code):
@@ -205,7 +207,12 @@ class Clients:
         self._done(link, message.request)
 
     def _get_advertisements(self, link: str, client: str, message: GetAdvertisements, now: int) -> None:
-        self.out.send(link, Advertisements(message.request, self.tables.advertisements.found(message.type)))
+        answer = Advertisements(message.request, self.tables.advertisements.found(message.type))
+        if size_of(answer) > limits.MESSAGE_BYTES_MAX:
+            raise CallerError(
+                f"there are {len(answer.found)} types, more than fit a message", hint="ask for one of them"
+            )
+        self.out.send(link, answer)
 
     def tell_gone_types(self) -> None:
         """NotifyUnadvertisement, to the clients here that subscribed to the type (ABDES §4)."""
@@ -221,6 +228,7 @@ class Clients:
     def _subscribe(self, link: str, client: str, message: Subscribe, now: int) -> None:
         homes = self.tables.homes
         _check_id(message.subscription.id)
+        check_request(message)
         subscription = msgspec.structs.replace(message.subscription, id=key_of(client, message.subscription.id))
         subscription.condition()
         current = homes.current.get(subscription.id)
@@ -296,8 +304,8 @@ class Clients:
                 self._published(link, attachment, publication)
             return
         try:
-            event = self.foresight.event(publication)
             _check(publication)
+            event = self.foresight.event(publication)
             if event.type is not None:
                 self._check_type(publication.publisher, event.type, event.ancestors)
             if publication.fast and is_self_routing(event):
@@ -408,6 +416,7 @@ def _check_id(id: str) -> None:
 
 
 def _check(publication: Publication) -> None:
+    check_event(publication.event, publication.to, publication.destinations)
     parsed_to(publication.to)
     if len(publication.retried) > limits.RETRIED_MAX:
         raise CallerError(f"more than {limits.RETRIED_MAX} ranges of retried events")

@@ -27,6 +27,7 @@ from agvent.broker.tables import Tables
 from agvent.event import Budget, Event
 from agvent.wire.broker_messages import Journey, Report
 from agvent.wire.parts import Answered, Entered, Publication, Target
+from agvent.wire.sizes import fitting
 
 
 class Entering(msgspec.Struct):
@@ -170,7 +171,7 @@ class Entrance:
 
     def _entered(self, answers: tuple[Answered, ...]) -> Entered:
         tables = self.tables
-        return Entered(tables.name, tables.incarnation, tables.interests.epoch, answers)
+        return Entered(tables.name, tables.incarnation, tables.interests.epoch, fitting(answers))
 
     def _targets(self, publication: Publication, homes: list[str], is_local: bool) -> list[Target]:
         """Each copy with its position and predecessor."""

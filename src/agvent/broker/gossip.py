@@ -132,12 +132,16 @@ class Gossip:
     # Subscriptions
 
     def delta(self, delta: Delta) -> None:
-        """A home's Delta: applied if it continues what was; answered with what is here, when that is on disk."""
+        """A home's Delta: applied, when all of it is here, if it continues what was; answered with what is here, when
+        that is on disk."""
         mine = (self.tables.name, self.tables.incarnation)
         is_old = delta.incarnation < self.tables.advertisements.incarnation(delta.home)
         if is_old or mine not in [(one.entry, one.incarnation) for one in delta.considered]:
             return  # from what the home was, or to what this broker was, before it lost its disk
-        heard = self.tables.interests.heard(delta)
+        gathered = self.tables.interests.gathered(delta)
+        if gathered is None:
+            return
+        heard = self.tables.interests.heard(gathered)
         if heard is not None:
             self.out.record(heard)
         home = self.tables.interests.homes.get(delta.home)

@@ -49,7 +49,26 @@ class Interests:
         self._changes = 0  # of `_index`
         self._foreseen: dict[int, tuple[Event, list[int]]] = {}  # of an event, its words of `_index`
         self._foreseen_at = 0
+        self._parts: dict[str, tuple[tuple[int, int], dict[int, Delta]]] = {}  # home -> of its last Delta what came
         self.refused = 0  # roots that could not be filed, since the start
+
+    def gathered(self, delta: Delta) -> Delta | None:
+        """A Delta of which all parts are here; None as long as some are not."""
+        if delta.parts == 1:
+            return delta
+        number = (delta.incarnation, delta.number)
+        known = self._parts.get(delta.home)
+        if known is None or known[0] < number:
+            known = self._parts[delta.home] = (number, {})
+        if known[0] == number:
+            known[1][delta.part] = delta
+        if known[0] != number or len(known[1]) < delta.parts:
+            return None
+        del self._parts[delta.home]
+        parts = [part for _, part in sorted(known[1].items())]
+        roots = tuple(root for part in parts for root in part.roots)
+        ended = tuple(key for part in parts for key in part.ended)
+        return msgspec.structs.replace(delta, roots=roots, ended=ended, part=0, parts=1)
 
     def heard(self, delta: Delta) -> Heard | None:
         """The change a Delta makes here; None if it was applied before, or does not continue what was."""
@@ -130,6 +149,7 @@ class Interests:
 
     def void(self, name: str, incarnation: int) -> None:
         """A home lost its disk or left: what it wanted before is no more."""
+        self._parts.pop(name, None)
         home = self.homes.get(name)
         if home is not None and home.incarnation < incarnation:
             self._end(name, list(home.roots))

@@ -68,7 +68,7 @@ def is_sound_body(body: Body, name: str) -> bool:
     """The same of what a routed message brings to its target; brokers between only pass it on."""
     match body:
         case Delta():
-            return _is_name(body.home) and body.home != name
+            return _is_name(body.home) and body.home != name and 0 <= body.part < body.parts
         case Claim():
             keys = (body.client, body.source.client, *(source.client for source in body.before))
             return all(is_key(key, name_of(key)) for key in keys)

@@ -10,7 +10,7 @@ is known of what the entries have, and each gets everything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
@@ -18,9 +18,12 @@ from agvent import limits
 from agvent.broker.advertisements import Advertisements
 from agvent.broker.covering import Covering
 from agvent.broker.homes import HomeSubscriptions
-from agvent.wire.broker_messages import Applied, Considered, Delta
+from agvent.wire.broker_messages import Applied, Considered, Delta, Interest
+from agvent.wire.sizes import portions
 
 BOOT_SHIFT = 32
+
+Send = Callable[[tuple[str, ...], Delta], None]
 
 
 class Stream(msgspec.Struct):
@@ -108,7 +111,7 @@ class Streams:
         """Time has passed: what was not answered may have to be said again."""
         self._ticked = True
 
-    def flush(self, now: int, send: Callable[[tuple[str, ...], Delta], None]) -> None:
+    def flush(self, now: int, send: Send) -> None:
         """Sends each entry the Delta it lacks, and repeats those that were not answered in time."""
         if self._ticked:
             self._repeat(now, send)
@@ -121,14 +124,13 @@ class Streams:
         for (previous, roots, ended), owners in groups.items():
             self._start(now, owners, previous, roots, ended, send)  # type: ignore[arg-type]
 
-    def _repeat(self, now: int, send: Callable[[tuple[str, ...], Delta], None]) -> None:
+    def _repeat(self, now: int, send: Send) -> None:
         self._ticked = False
         for owner in list(self.waiting):
             stream = self.streams[owner]
             if now >= stream.due and stream.sent is not None:
                 stream.wait_us = min(2 * stream.wait_us, limits.ANSWER_WAIT_MAX_US)
-                stream.due = now + stream.wait_us
-                send((owner,), stream.sent)
+                stream.due = now + stream.wait_us * _say((owner,), stream.sent, send)
 
     def _is_behind(self, owner: str, stream: Stream) -> bool:
         if stream.fresh and stream.number == 0 and not stream.asked and self._table.is_silent(owner):
@@ -174,7 +176,7 @@ class Streams:
         previous: int,
         roots: tuple[tuple[str, int], ...],
         ended: tuple[str, ...],
-        send: Callable[[tuple[str, ...], Delta], None],
+        send: Send,
     ) -> None:
         self.count += 1
         delta = Delta(
@@ -187,15 +189,15 @@ class Streams:
             roots=tuple(self._homes.interest(key) for key, _ in roots),
             ended=ended,
         )
+        count = _say(tuple(owners), delta, send)
         for owner in owners:
             stream = self.streams[owner]
             self.waiting[owner] = None
             stream.sent, stream.asked, stream.wait_us = delta, False, limits.ANSWER_WAIT_US
-            stream.due = now + stream.wait_us
+            stream.due = now + stream.wait_us * count
             stream.held.update(roots)
             for key in ended:
                 del stream.held[key]
-        send(tuple(owners), delta)
 
     def answered(self, applied: Applied) -> bool:
         """An entry's answer; True if it moved the stream on."""
@@ -249,3 +251,22 @@ class Streams:
         for owner, stream in self.streams.items():
             assert stream.position <= self._homes.position
             assert owner in self._table
+
+
+def _say(targets: tuple[str, ...], delta: Delta, send: Send) -> int:
+    """Sends a Delta in as many parts as it needs, and says how many: the answer is waited for longer."""
+    found = [*_parts(delta)]
+    for part in found:
+        send(targets, part)
+    return len(found)
+
+
+def _parts(delta: Delta) -> Iterator[Delta]:
+    runs = [*portions((*delta.roots, *delta.ended))]
+    if len(runs) == 1:
+        yield delta
+        return
+    for number, run in enumerate(runs):
+        roots = tuple(one for one in run if isinstance(one, Interest))
+        ended = tuple(one for one in run if isinstance(one, str))
+        yield msgspec.structs.replace(delta, roots=roots, ended=ended, part=number, parts=len(runs))

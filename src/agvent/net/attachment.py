@@ -172,9 +172,11 @@ class Attachment:
             connection.pump()
 
     def _say_one(self, end: LinkEnd, message: AnyMessage) -> None:
-        """One that has a value no message can have is refused here; the others are said."""
+        """One that is too large, or has a value no message can have, is refused here; the others are said."""
+        oversized, request = end.oversized, getattr(message, "request", 0)
         try:
             end.send(message)
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
-            request = getattr(message, "request", 0)
             self._told(self.session.receive(Refused(request, 0, f"it has a value that cannot be sent: {error}")))
+        if end.oversized > oversized:
+            self._told(self.session.receive(Refused(request, 0, f"it has more than {limits.MESSAGE_BYTES_MAX} bytes")))

@@ -16,6 +16,7 @@ COUNTERS: Final = {
     "copies_came": "Copies that came from neighbours.",
     "copies_sent": "Copies sent to neighbours, repeats included.",
     "refused": "Messages of neighbours, and parts of them, that nobody could carry out.",
+    "oversized": "Messages that were larger than may be sent, and were not.",
     "held": "Times that a client was not read for a while, because its principal had said too much.",
     "groups": "Groups of records synced to the journal.",
     "records": "Records written to the journal.",

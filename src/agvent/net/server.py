@@ -218,7 +218,11 @@ class BrokerServer:
             if effect.link == self.own.link:
                 self.own.hear(effect.message)
             return
+        oversized = connection.end.oversized
         connection.end.send(effect.message)
+        if connection.end.oversized > oversized:
+            self.memory.counts["oversized"] += 1
+            self.log.say("too large", link=effect.link, message=type(effect.message).__name__)
         touched[effect.link] = None
         if effect.link in self.clients and connection.end.queued > limits.CLIENT_BACKLOG_MESSAGES_MAX:
             connection.abort("it does not read what it is told")

@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, takewhile
 from typing import Any, Final
 
-from msgspec import MsgspecError
 from msgspec.structs import replace
 
 from agvent import limits
@@ -42,11 +41,12 @@ from agvent.wire.client_messages import (
     Unadvertise,
     Unsubscribe,
 )
-from agvent.wire.codec import content_of, encode_message
+from agvent.wire.codec import content_of
 from agvent.wire.host_messages import ForHost
 from agvent.wire.messages import AnyMessage
 from agvent.wire.names import client_key
 from agvent.wire.parts import Publication
+from agvent.wire.sizes import check_event, check_request, size_of
 
 ORDERED: Final = (Advertise, Unadvertise, Subscribe, Unsubscribe, Move)
 Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move | ForHost
@@ -94,6 +94,7 @@ class Session:
 
     def advertise(self, type: AgventType, code: bytes = b"") -> int:
         """Says that this client will publish events of a type; `code` is what agvents of it run."""
+        check_request(Advertise(0, type, code))
         self._supersede(type.name, Advertise, Unadvertise)
         message = self.types[type.name] = Advertise(self._next_request(), type, code)
         return self._ask(message)
@@ -112,6 +113,7 @@ class Session:
 
     def subscribe(self, subscription: Subscription) -> int:
         """Opens a subscription, or gives one another filter or context."""
+        check_request(Subscribe(0, 0, subscription))
         self._supersede(subscription.id, Subscribe, Unsubscribe)
         self._version += 1
         message = Subscribe(self._next_request(), self._version, subscription)
@@ -135,6 +137,7 @@ class Session:
         """Publishes an event and gives its sequence; it goes out when the broker's credit allows, together with its
         neighbours."""
         content, options = content_of(event), (to, destinations, expires, fast)
+        check_event(content, to, destinations)
         if not self._gathering.join(content, options):
             self._gather()
             self._gathering.join(content, options)
@@ -152,8 +155,11 @@ class Session:
         expires: int = 0,
         fast: bool = False,
     ) -> int:
-        """Publishes events and gives the last one's sequence. If one of them is no event, none is published."""
-        batches = batches_of(events)
+        """Publishes events and gives the last one's sequence. If one of them is no event or too large, none is
+        published."""
+        batches = list(batches_of(events))
+        for content, _ in batches:
+            check_event(content, to, destinations)
         self._gather()
         for content, count in batches:
             self._sequences[fast] += count
@@ -213,7 +219,7 @@ class Session:
         while self._unasked and not self._awaited:
             request = self._unasked.popleft()
             self._out.append(request)
-            if _size(request) > limits.CHUNK_BYTES_MAX:
+            if size_of(request) > limits.CHUNK_BYTES_MAX:
                 self._awaited = request.request
 
     # The link
@@ -392,14 +398,6 @@ class Session:
     def _again(self, request: Request) -> None:
         """A standing request in place of an unanswered one of the same purpose."""
         self.requests[request.request] = request
-
-
-def _size(request: Request) -> int:
-    """The bytes of a request; 0 of one that has none, of which whoever sends it says what is wrong."""
-    try:
-        return len(encode_message(request))
-    except (TypeError, ValueError, OverflowError, RecursionError, MsgspecError):
-        return 0
 
 
 def _subject(request: Request) -> str:

@@ -105,6 +105,7 @@ class Node:
     def send(self, peer: str, message: AnyMessage) -> None:
         if peer in self.ends:
             self.ends[peer].send(message)
+            assert not self.ends[peer].oversized, message
             self.touched[peer] = None
 
     def pump(self) -> None:

@@ -113,7 +113,8 @@ class Considered(Part, frozen=True):
 
 
 class Delta(Message, frozen=True, tag=10):
-    """A home's stream from one number to the next. `previous` 0: this is everything, forget what you had."""
+    """A home's stream from one number to the next. `previous` 0: this is everything, forget what you had. It takes
+    effect when all its `parts` are there; this is the one of this number, from 0."""
 
     home: str
     incarnation: int
@@ -123,6 +124,8 @@ class Delta(Message, frozen=True, tag=10):
     considered: tuple[Considered, ...]
     roots: tuple[Interest, ...]
     ended: tuple[str, ...]
+    part: int = 0
+    parts: int = 1
 
 
 class Applied(Message, frozen=True, tag=11):

@@ -83,6 +83,7 @@ class LinkEnd:
         self.token, self.stall_us = token, stall_us
         self.peer = 0
         self.damaged = 0  # frames refused since the beginning, for the statistics of the driver
+        self.oversized = 0  # messages larger than may be sent, since the beginning
         self._large_count = 0
         self._begin(now)
 
@@ -117,11 +118,14 @@ class LinkEnd:
         self._begin(now)
 
     def send(self, message: AnyMessage) -> None:
-        """Queues a message; on a link that is down it is dropped, as all that was on its way is."""
+        """Queues a message; on a link that is down it is dropped, as all that was on its way is. One that the peer
+        would not take is not sent: it is counted, for the driver to say so."""
         if not self.up:
             return
         content = encode_message(message)
-        if len(content) <= limits.CHUNK_BYTES_MAX:
+        if len(content) > limits.MESSAGE_BYTES_MAX:
+            self.oversized += 1
+        elif len(content) <= limits.CHUNK_BYTES_MAX:
             self._queue.append(content)
         else:
             self._large_count += 1

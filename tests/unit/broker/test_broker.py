@@ -10,8 +10,10 @@ from agvent.broker.deliveries import BOOT_SHIFT
 from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.types import AgventType
 from agvent.wire.broker_messages import Hello
 from agvent.wire.client_messages import (
+    Advertise,
     Attach,
     Attached,
     Deliver,
@@ -28,6 +30,7 @@ from agvent.wire.parts import Answered, Call, Publication
 from tests.fuzz.wire import MESSAGES
 
 EVENT = encode_event(Event(attributes={"price": 3}))
+TOO_LARGE = bytes(limits.EVENT_BYTES_MAX + 1)
 
 
 def synced(broker: Broker, effects: list[Effect], now: int) -> list[Effect]:
@@ -95,6 +98,9 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         (Publish(Publication("ben", 1, EVENT)), "'ada' cannot publish as 'ben'"),
         (Publish(Publication("ada", 1, b"\x01")), "not a message: Expected `object`, got `int`"),
         (Publish(Publication("ada", 1, EVENT, to="floor >")), "line 1, column 8: expected a value"),
+        (Publish(Publication("ada", 1, TOO_LARGE)), "the event has 16777217 bytes, at most 16777216 are carried"),
+        (Subscribe(1, 1, Subscription(id="s", context={"c": "c" * limits.REQUEST_BYTES_MAX})), "the request has 1677"),
+        (Advertise(1, AgventType(name="Book"), TOO_LARGE), "the request has 1677"),
         (Subscribe(1, 1, Subscription(id="s", filter="price >> 1")), "line 1, column 8: expected a value"),
         (Publish(Publication("ada", 1, EVENT, retried=((1, 2),) * 17)), "more than 16 ranges of retried events"),
         (Move(1, (Source("B2", 1, "ben", 0),)), "'ada' cannot move what is 'ben''s"),
@@ -108,6 +114,9 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         "another's name",
         "no event",
         "a bad address",
+        "a large event",
+        "a large subscription",
+        "large code",
         "a bad filter",
         "retried",
         "another's queue",

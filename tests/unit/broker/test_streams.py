@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from agvent import limits
 from agvent.broker.records import Closed, Opened, Owned
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
@@ -74,7 +75,8 @@ class Pair:
         assert targets == ("E",)
         for _ in range(self.random.choice((1, 1, 2))):
             if self.random.random() >= self.loss:
-                heard = self.entry.interests.heard(delta)
+                gathered = self.entry.interests.gathered(delta)
+                heard = self.entry.interests.heard(gathered) if gathered is not None else None
                 if heard is not None:
                     self.entry.apply(heard)
                 home = self.entry.interests.homes.get("H")
@@ -94,16 +96,19 @@ class Pair:
         return (home.roots if home else {}) == wanted
 
 
+@pytest.mark.parametrize("part_bytes", [limits.PART_BYTES_MAX, 100, 1])
 @pytest.mark.parametrize("seed", range(20))
-def test_home_and_entry_come_to_agree(seed: int) -> None:
-    """Through changes, advertisements, losses, repeats and restarts the entry ends with exactly the roots it should."""
+def test_home_and_entry_come_to_agree(seed: int, part_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through changes, advertisements, losses, repeats and restarts the entry ends with exactly the roots it should,
+    whatever fits a part."""
+    monkeypatch.setattr(limits, "PART_BYTES_MAX", part_bytes)
     pair = Pair(seed)
     for _ in range(60):
         pair.random.choice((pair.change, pair.change, pair.advertise, pair.talk, pair.talk, pair.restart_home))()
         pair.streams.check()
         pair.entry.interests.check()
     pair.loss = 0.0
-    for _ in range(20):
+    for _ in range(60):
         pair.talk()
     assert pair.agree()
     assert not pair.streams.waiting

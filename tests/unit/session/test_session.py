@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from agvent import limits
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Append, Came, Input, LinkDown, LinkUp, Send, Synced
 from agvent.broker.records import Accepted
+from agvent.errors import CallerError
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.session.session import Session
+from agvent.types import AgventType
 from agvent.wire.batches import sequences_in
 from agvent.wire.client_messages import Deliver, Gap, Published, Refused, Source
 from agvent.wire.messages import AnyMessage
@@ -202,3 +206,36 @@ def test_a_gap_beyond_the_window_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
     assert received == sorted(set(received))
     let_go = {sequence for gap in gaps for sequence in range(gap.first, gap.last + 1)}
     assert sorted(let_go | set(received)) == list(range(1, 501))
+
+
+@pytest.mark.parametrize(
+    ("event", "options"),
+    [
+        ({"text": "x" * limits.EVENT_BYTES_MAX}, {}),
+        (Event(attributes={"bytes": bytes(limits.EVENT_BYTES_MAX)}), {}),
+        ({}, {"to": "a" * (limits.FILTER_CHARS_MAX + 1)}),
+        ({}, {"destinations": ("ada" * limits.DESTINATION_CHARS_MAX,)}),
+    ],
+    ids=["a line", "bytes", "an address", "destinations"],
+)
+def test_what_no_broker_carries_is_not_published(event: Event | dict[str, str], options: dict[str, Any]) -> None:
+    """Alone or among others: it is an error that names the bound, and nothing of it is published."""
+    session = Session("ada")
+    with pytest.raises(CallerError, match=r"at most [0-9]+ are (carried|read)"):
+        session.publish(event, **options)
+    with pytest.raises(CallerError, match=r"at most [0-9]+ are (carried|read)"):
+        session.publish_batch([{"n": 1}, event], **options)
+    assert session.publish({"n": 2}) == 1
+    assert [one.count for one in session.unacknowledged.values()] == [1]
+
+
+def test_a_subscription_that_no_broker_carries_is_not_asked_for() -> None:
+    """Nor is a type: it is an error that names the bound, and what was asked before stands."""
+    session = Session("ada")
+    session.subscribe(ALL)
+    with pytest.raises(CallerError, match="at most 16777216 are carried"):
+        session.subscribe(Subscription(id="all", context={"text": "x" * limits.REQUEST_BYTES_MAX}))
+    with pytest.raises(CallerError, match="at most 16777216 are carried"):
+        session.advertise(AgventType(name="Book"), bytes(limits.REQUEST_BYTES_MAX))
+    assert [one.subscription for one in session.subscriptions.values()] == [ALL]
+    assert session.types == {}

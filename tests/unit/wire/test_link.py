@@ -178,3 +178,13 @@ def test_chunks_that_are_none_of_what_was_said_are_damage(chunks: list[bytes]) -
     for number, chunk in enumerate(chunks, 1):
         end.receive(framed(_encoder.encode(Frame(9, 5, number, 0, 1, 0, (), 1, 10, memoryview(chunk)))), now)
     assert end.damaged == 1
+
+
+def test_what_the_peer_would_not_take_is_not_sent() -> None:
+    """A message beyond the bound is counted, and what follows it arrives."""
+    line = Line()
+    line.run(4)
+    line.ends[0].send(Publish(Publication("p", 1, bytes(limits.MESSAGE_BYTES_MAX))))
+    line.ends[0].send(Done(1))
+    line.run(10)
+    assert (line.ends[0].oversized, line.ends[1].damaged, line.got[1]) == (1, 0, [Change.UP, Done(1)])
