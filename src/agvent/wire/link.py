@@ -194,10 +194,11 @@ class LinkEnd:
         contents: list[bytes | bytearray] = list(frame.messages)
         if frame.large:
             contents += self._put_together(frame)
-        try:
-            happened.extend([decode_message(content) for content in contents])
-        except WireError:
-            self.damaged += 1
+        for content in contents:
+            try:
+                happened.append(decode_message(content))
+            except WireError:
+                self.damaged += 1
 
     def _put_together(self, frame: Frame) -> list[bytearray]:
         """A large message when its last chunk is here; a peer that begins more than it may, or sends more or less than

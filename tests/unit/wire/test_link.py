@@ -8,7 +8,7 @@ import pytest
 
 from agvent import limits
 from agvent.wire.client_messages import Done, Publish
-from agvent.wire.codec import framed
+from agvent.wire.codec import encode_message, framed
 from agvent.wire.link import Change, Frame, LinkEnd, _encoder
 from agvent.wire.messages import AnyMessage
 from agvent.wire.parts import Publication
@@ -188,3 +188,15 @@ def test_what_the_peer_would_not_take_is_not_sent() -> None:
     line.ends[0].send(Done(1))
     line.run(10)
     assert (line.ends[0].oversized, line.ends[1].damaged, line.got[1]) == (1, 0, [Change.UP, Done(1)])
+
+
+def test_a_message_that_is_none_takes_no_other_with_it() -> None:
+    """Of a frame's messages those that can be read are given, also the large one that ends in it; the rest is
+    counted."""
+    end, now = LinkEnd(5, 0), 1
+    end.receive(framed(_encoder.encode(Frame(9, 5, 0, 0, 1, 0))), now)
+    first, second, large = (encode_message(Done(number)) for number in (1, 2, 3))
+    messages = (first, b"\xc1", second, b"")
+    frame = Frame(9, 5, 1, 0, 1, 0, messages, 1, len(large), memoryview(large))
+    assert end.receive(framed(_encoder.encode(frame)), now) == [Done(1), Done(2), Done(3)]
+    assert end.damaged == 2
