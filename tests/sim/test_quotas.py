@@ -69,6 +69,30 @@ def test_a_home_that_is_away_does_not_fill_an_entry(monkeypatch: pytest.MonkeyPa
     assert held == {}
 
 
+def test_batches_for_a_home_that_is_away_are_counted_by_their_events(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home's share of custody is one of events, as custody itself: batches for a home that is away leave room for
+    others, and what is left of one that was let go is one link."""
+    monkeypatch.setattr(limits, "COPIES_MAX", 64)
+    monkeypatch.setattr(limits, "HOME_COPIES_MAX", 16)
+    world = two_homes()
+    world.attach("q", "B1")
+    world.wait(1)
+    world.cut("B1", "B3")
+    for _ in range(11):
+        world.ask("p", "publish_batch", [Event() for _ in range(8)])
+        world.wait(1)
+    assert world.brokers["B1"].broker.tables.custody.event_count <= limits.HOME_COPIES_MAX + 1
+    world.ask("q", "publish", Event())
+    world.wait(1)
+    assert world.clients["q"].session.unacknowledged == {}
+    world.mend("B1", "B3")
+    world.wait(30)
+    assert gaps(world, "far") == [("p", 1, 80, "retention", ("all",))]
+    assert sorted(sequence for sequence, _ in world.delivered("far")) == [1, *range(81, 89)]
+    assert len(world.delivered("near")) == 89
+    assert lost(world, Ledger(world.history)) == []
+
+
 def test_what_waits_for_a_home_is_bounded_in_bytes_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Large events for a home that is away: as many of the oldest as must go become a gap notice, and no more."""
     monkeypatch.setattr(limits, "HOME_COPIES_BYTES_MAX", 100_000)

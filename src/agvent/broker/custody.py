@@ -74,7 +74,7 @@ class Custody:
     def __init__(self, name: str, incarnation: int) -> None:
         self.name, self.incarnation = name, incarnation
         self.held: dict[Key, Held] = {}
-        self.event_count = 0  # in all that is held, batches counted by what is in them
+        self.event_count = 0  # in all that is held, batches counted by what is in them, a link of a chain as one
         self.event_bytes = 0  # of all that is held
         self.accepted: dict[tuple[str, bool], int] = {}  # publisher, fast -> last sequence that entered here
         self.chain: dict[
@@ -82,7 +82,8 @@ class Custody:
         ] = {}  # home, its incarnation, publisher, fast -> last sequence
         self.untaken: dict[str, int] = {}  # neighbour -> copies SENT to it
         self._of_home: dict[str, dict[Key, None]] = {}  # home -> events held for it, oldest first
-        self._bytes_of_home: dict[str, int] = {}  # and the bytes of those that are not lost to it
+        self._events_of_home: dict[str, int] = {}  # of those that are not lost to it, batches by what is in them
+        self._bytes_of_home: dict[str, int] = {}  # and their bytes
         self._waiting: dict[Key, None] = {}  # every event with a copy WAITING is here, and perhaps others
 
     # Records
@@ -121,7 +122,7 @@ class Custody:
         held = self.held.get(key)
         if held is None:
             held = self.held[key] = Held(entered, publication, {}, trace, {}, before)
-            self.event_count += publication.count
+            self.event_count += _count(publication)
             self.event_bytes += len(publication.event)
         elif not held.publication.event:
             self._replace(held, publication)  # the first were all lost
@@ -130,23 +131,26 @@ class Custody:
             if home not in held.copies:
                 held.copies[home] = copy
                 self._of_home.setdefault(home, {})[key] = None
-                self._weigh(home, len(held.publication.event))
+                self._weigh(home, _count(held.publication), len(held.publication.event))
 
     def _replace(self, held: Held, publication: Publication) -> None:
         """Gives an event other content."""
-        more = len(publication.event) - len(held.publication.event)
+        more = _count(publication) - _count(held.publication)
+        more_bytes = len(publication.event) - len(held.publication.event)
         held.publication = publication
-        self.event_bytes += more
+        self.event_count += more
+        self.event_bytes += more_bytes
         for home in held.copies.keys() - held.lost.keys():
-            self._weigh(home, more)
+            self._weigh(home, more, more_bytes)
 
     def _mark_lost(self, held: Held, home: str, reason: str) -> None:
         if home not in held.lost:
-            self._weigh(home, -len(held.publication.event))
+            self._weigh(home, -_count(held.publication), -len(held.publication.event))
         held.lost[home] = reason
 
-    def _weigh(self, home: str, more: int) -> None:
-        self._bytes_of_home[home] = self._bytes_of_home.get(home, 0) + more
+    def _weigh(self, home: str, more: int, more_bytes: int) -> None:
+        self._events_of_home[home] = self._events_of_home.get(home, 0) + more
+        self._bytes_of_home[home] = self._bytes_of_home.get(home, 0) + more_bytes
 
     def release(self, record: Released, *, fast: bool = False) -> None:
         self.drop((record.entry, record.incarnation, record.publisher, record.sequence, fast), record.homes)
@@ -193,24 +197,22 @@ class Custody:
         them the oldest events, half the quota is left."""
         found: list[tuple[str, Key]] = []
         for home, keys in self._of_home.items():
-            if len(keys) > limits.HOME_COPIES_MAX or self._bytes_of_home[home] > limits.HOME_COPIES_BYTES_MAX:
+            if _is_beyond(self._events_of_home[home], self._bytes_of_home[home]):
                 own = [k for k in keys if self.is_entry(k) and not k[4] and home not in self.held[k].lost]
                 found += [(home, key) for key in self._oldest(own)]
         return found
 
     def _oldest(self, keys: list[Key]) -> list[Key]:
         """Of events that wait for one home as many as must go, so that half the quota is left; none if it has room."""
-        sizes = [len(self.held[key].publication.event) for key in keys]
-        size = sum(sizes)
-        if len(keys) <= limits.HOME_COPIES_MAX and size <= limits.HOME_COPIES_BYTES_MAX:
+        held = [self.held[key].publication for key in keys]
+        events, size = sum(map(_count, held)), sum(len(one.event) for one in held)
+        if not _is_beyond(events, size):
             return []
-        count = 0
-        while count < len(keys) - 1 and (
-            len(keys) - count > limits.HOME_COPIES_MAX // 2 or size > limits.HOME_COPIES_BYTES_MAX // 2
-        ):
-            size -= sizes[count]
-            count += 1
-        return keys[:count]
+        gone = 0
+        while gone < len(keys) - 1 and _is_beyond(2 * events, 2 * size):
+            events, size = events - _count(held[gone]), size - len(held[gone].event)
+            gone += 1
+        return keys[:gone]
 
     def drop(self, key: Key, homes: tuple[str, ...]) -> None:
         held = self.held.get(key)
@@ -222,10 +224,10 @@ class Custody:
                 self._leave(copy)
                 del self._of_home[home][key]
             if copy is not None and held.lost.pop(home, None) is None:
-                self._weigh(home, -len(held.publication.event))
+                self._weigh(home, -_count(held.publication), -len(held.publication.event))
         if not held.copies:
             del self.held[key]
-            self.event_count -= held.publication.count
+            self.event_count -= _count(held.publication)
             self.event_bytes -= len(held.publication.event)
             self._waiting.pop(key, None)
         elif len(held.lost) == len(held.copies):
@@ -392,11 +394,12 @@ class Custody:
         )
 
     def check(self) -> None:
-        assert self.event_count == sum(held.publication.count for held in self.held.values())
+        assert self.event_count == sum(_count(held.publication) for held in self.held.values())
         assert self.event_bytes == sum(len(held.publication.event) for held in self.held.values())
         for home, keys in self._of_home.items():
-            owed_events = (self.held[key].publication.event for key in keys if home not in self.held[key].lost)
-            assert self._bytes_of_home[home] == sum(map(len, owed_events))
+            owed_here = [self.held[key].publication for key in keys if home not in self.held[key].lost]
+            assert self._events_of_home[home] == sum(map(_count, owed_here))
+            assert self._bytes_of_home[home] == sum(len(one.event) for one in owed_here)
         assert all(held.copies and self.name not in held.copies for held in self.held.values())
         waiting = {k for k, h in self.held.items() for c in h.copies.values() if c.standing is Standing.WAITING}
         assert waiting <= self._waiting.keys() <= self.held.keys()
@@ -409,3 +412,13 @@ class Custody:
             if self.is_entry(key):
                 for home, copy in held.copies.items():
                     assert self.predecessor(home, copy.target.incarnation, held.publication) >= key[3]
+
+
+def _count(publication: Publication) -> int:
+    """The events of a publication; one that was let go is one link, however many it had."""
+    return publication.count if publication.event else 1
+
+
+def _is_beyond(events: int, size: int) -> bool:
+    """Is this more than may wait for one home?"""
+    return events > limits.HOME_COPIES_MAX or size > limits.HOME_COPIES_BYTES_MAX
