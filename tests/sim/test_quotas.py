@@ -159,6 +159,63 @@ def test_custody_that_is_full_in_bytes_makes_publishers_wait(monkeypatch: pytest
     assert [sequence for sequence, _ in world.delivered("far")] == list(range(1, 10))
 
 
+def test_fast_events_for_a_client_that_is_away_have_its_quota_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their queue is in memory: beyond the quota the oldest become a gap notice, and are counted."""
+    monkeypatch.setattr(limits, "CLIENT_DELIVERIES_MAX", 10)
+    world = two_homes()
+    world.clients["far"].leave()
+    for _ in range(14):
+        world.ask("p", "publish", Event(), fast=True)
+        world.wait(0.1)
+    tables = world.brokers["B3"].broker.tables
+    assert len(tables.deliveries.clients["far"].fast.waiting) <= limits.CLIENT_DELIVERIES_MAX
+    world.wait(5)
+    world.clients["far"].back()
+    world.wait(5)
+    assert gaps(world, "far") == [("p", 1, 6, "quota", ("all",))]
+    assert [sequence for sequence, _ in world.delivered("far")] == list(range(7, 15))
+    assert tables.fast_lost == {"quota": 6}
+
+
+def test_fast_events_for_a_home_that_is_away_do_not_fill_an_entry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have the home's share of custody with the durable ones: the oldest become a gap notice, and are counted."""
+    monkeypatch.setattr(limits, "COPIES_MAX", 40)
+    monkeypatch.setattr(limits, "HOME_COPIES_MAX", 10)
+    world = two_homes()
+    world.attach("q", "B1")
+    world.wait(1)
+    world.cut("B1", "B3")
+    for _ in range(60):
+        world.ask("p", "publish", Event(), fast=True)
+        world.wait(0.5)
+    world.ask("q", "publish", Event())
+    world.wait(1)
+    assert world.clients["q"].session.unacknowledged == {}
+    world.mend("B1", "B3")
+    world.wait(30)
+    [(publisher, first, last, reason, _)] = gaps(world, "far")
+    assert (publisher, first, reason) == ("p", 1, "retention")
+    assert world.brokers["B1"].broker.tables.fast_lost == {"retention": last}
+    assert sorted(sequence for sequence, _ in world.delivered("far")) == [1, *range(last + 1, 61)]
+    assert len(world.delivered("near")) == 61
+    assert world.brokers["B1"].broker.tables.custody.held == {}
+
+
+def test_a_fast_event_whose_time_is_over_is_let_go() -> None:
+    """Its content is not kept for a home that is away; what comes after it does, and nothing counts as lost."""
+    world = two_homes()
+    world.cut("B1", "B3")
+    world.ask("p", "publish", Event(), fast=True, expires=world.now + 1_000_000)
+    world.ask("p", "publish", Event(), fast=True)
+    world.wait(3)
+    [first, _] = world.brokers["B1"].broker.tables.custody.held.values()
+    assert first.publication.event == b""
+    world.mend("B1", "B3")
+    world.wait(10)
+    assert [sequence for sequence, _ in world.delivered("far")] == [2]
+    assert (gaps(world, "far"), world.brokers["B1"].broker.tables.fast_lost) == ([], {})
+
+
 def test_a_full_entry_makes_publishers_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where custody is full, publications wait in credit and nothing is refused; all go through when there is room."""
     monkeypatch.setattr(limits, "COPIES_MAX", 8)

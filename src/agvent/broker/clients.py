@@ -391,8 +391,11 @@ class Clients:
             self.tell_gone_types()
         if self._early and not self.tables.custody.is_full():
             self._publish_waiting(now)
-        for name, number in self.tables.deliveries.over_quota():
+        for name, number in self.tables.deliveries.over_quota(fast=False):
             self.out.record(Noticed(name, number, "quota"))
+        for name, number in self.tables.deliveries.over_quota(fast=True):
+            queue = self.tables.deliveries.clients[name].fast
+            self.tables.fast_lost["quota"] += queue.let_go(number, "quota", fast=True)
         clients, stirred = self.tables.deliveries.clients, self.tables.deliveries.stirred
         if stirred:
             until = {name: clients[name].durable.number for name in stirred}

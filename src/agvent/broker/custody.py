@@ -162,20 +162,22 @@ class Custody:
                 self.drop(key, (record.home,))
 
     def lose(self, record: Lost) -> None:
+        self.let_go((self.name, self.incarnation, record.publisher, record.sequence, False), record.home, record.reason)
+
+    def let_go(self, key: Key, home: str, reason: str) -> None:
         """The event is let go for a home: its copy stays as a link of the chain, one for all that were lost in a
         row."""
-        key = (self.name, self.incarnation, record.publisher, record.sequence, False)
         held = self.held[key]
-        self._mark_lost(held, record.home, record.reason)
-        if held.copies[record.home].standing is Standing.DELEGATED:
-            self.wait(held.copies[record.home])
+        self._mark_lost(held, home, reason)
+        if held.copies[home].standing is Standing.DELEGATED:
+            self.wait(held.copies[home])
         if len(held.lost) == len(held.copies):
             self._replace(held, msgspec.structs.replace(held.publication, event=b""))
-        before = (*key[:3], held.copies[record.home].target.predecessor, False)
-        if before in self.held and self.held[before].lost.get(record.home) == record.reason:
-            copy, target = held.copies[record.home], self.held[before].copies[record.home].target
+        before = (*key[:3], held.copies[home].target.predecessor, key[4])
+        if before in self.held and self.held[before].lost.get(home) == reason:
+            copy, target = held.copies[home], self.held[before].copies[home].target
             copy.target = msgspec.structs.replace(copy.target, predecessor=target.predecessor)
-            self.drop(before, (record.home,))
+            self.drop(before, (home,))
 
     def entered(self) -> dict[str, int]:
         """The last durable sequence of each publisher that entered here, for a snapshot."""
@@ -198,7 +200,7 @@ class Custody:
         found: list[tuple[str, Key]] = []
         for home, keys in self._of_home.items():
             if _is_beyond(self._events_of_home[home], self._bytes_of_home[home]):
-                own = [k for k in keys if self.is_entry(k) and not k[4] and home not in self.held[k].lost]
+                own = [k for k in keys if self.is_entry(k) and home not in self.held[k].lost]
                 found += [(home, key) for key in self._oldest(own)]
         return found
 

@@ -2,7 +2,7 @@
 
 A client that is slow gets at most DELIVERY_WINDOW of them unacknowledged; one that is away gets the rest when it comes
 back. Beyond its quota the oldest are let go, and one gap notice for each publisher stands in their place. Fast events
-have a queue of their own, in memory: its numbers begin anew, and higher, with each boot.
+have a queue of their own, in memory and with the same quota: its numbers begin anew, and higher, with each boot.
 
 What a client that moved here had elsewhere, and what arrives for it meanwhile, are in `handover.py` until they are one
 queue.
@@ -129,6 +129,31 @@ class Queue(msgspec.Struct):
                 break
             last, left = number, left - _size(self.waiting[number])
         return last
+
+    def let_go(self, last: int, reason: str, *, fast: bool) -> int:
+        """Gap notices in place of the oldest deliveries, up to a number: one for each publisher, where its last one
+        was. Gives how many events went."""
+        gaps: dict[str, Gap] = {}
+        went = -self._received_of_first()
+        for number in [number for number in self.waiting if number <= last]:
+            gone = self.remove(number)
+            went += gone.event_count if isinstance(gone, Deliver) else 0
+            first, final = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.first, gone.sequence)
+            before = gaps.pop(gone.publisher, None)
+            gaps[gone.publisher] = Gap(
+                number,
+                0,
+                before.behind if before else gone.behind,
+                gone.publisher,
+                min(first, before.first) if before else first,
+                max(final, before.last) if before else final,
+                fast,
+                reason,
+                tuple(sorted({*gone.subscriptions, *(before.subscriptions if before else ())})),
+            )
+        self.waiting = {**{gap.number: gap for gap in gaps.values()}, **self.waiting}
+        self.sent_waiting += sum(gap.number <= self.sent for gap in gaps.values())
+        return went
 
     def check(self) -> None:
         numbers = list(self.waiting)
@@ -291,31 +316,13 @@ class Deliveries:
         self.stirred[record.client] = None
 
     def notice(self, record: Noticed) -> None:
-        """Gap notices in place of the oldest deliveries: one for each publisher, where its last one was."""
-        queue = self.clients[record.client].durable
-        gaps: dict[str, Gap] = {}
-        for number in [number for number in queue.waiting if number <= record.number]:
-            gone = queue.remove(number)
-            first, last = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.first, gone.sequence)
-            before = gaps.pop(gone.publisher, None)
-            gaps[gone.publisher] = Gap(
-                number,
-                0,
-                before.behind if before else gone.behind,
-                gone.publisher,
-                min(first, before.first) if before else first,
-                max(last, before.last) if before else last,
-                False,
-                record.reason,
-                tuple(sorted({*gone.subscriptions, *(before.subscriptions if before else ())})),
-            )
-        queue.waiting = {**{gap.number: gap for gap in gaps.values()}, **queue.waiting}
-        queue.sent_waiting += sum(gap.number <= queue.sent for gap in gaps.values())
+        self.clients[record.client].durable.let_go(record.number, record.reason, fast=False)
 
-    def over_quota(self) -> list[tuple[str, int]]:
-        """Clients that got something and now have too much in their durable queue, each with the last number to let
+    def over_quota(self, *, fast: bool) -> list[tuple[str, int]]:
+        """Clients that got something and now have too much in one of their queues, each with the last number to let
         go."""
-        found = [(name, self.clients[name].durable.excess()) for name in self.stirred]
+        clients = [self.clients[name] for name in self.stirred]
+        found = [(one.name, (one.fast if fast else one.durable).excess()) for one in clients]
         return [(name, number) for name, number in found if number]
 
     def attach(self, name: str, link: str) -> None:

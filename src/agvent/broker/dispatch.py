@@ -210,7 +210,7 @@ class Dispatch:
         for copy in custody.overdue(now):
             custody.retry(copy)
         for home, key in custody.beyond_quota():
-            self.out.record(Lost(key[2], key[3], home, "retention"))
+            self._let_go(key, home, "retention")
         for key, held in list(custody.held.items()):
             if custody.is_entry(key):
                 self._expire(key, held, now)
@@ -220,10 +220,19 @@ class Dispatch:
 
     def _expire(self, key: Key, held: Held, now: int) -> None:
         """An event whose time is over is still a link of its chain, without its content."""
-        if 0 < held.publication.expires <= now and not key[4]:
+        if 0 < held.publication.expires <= now:
             for home in list(held.copies):
                 if home not in held.lost:
-                    self.out.record(Lost(key[2], key[3], home, "expired"))
+                    self._let_go(key, home, "expired")
+
+    def _let_go(self, key: Key, home: str, reason: str) -> None:
+        """Of a fast event there is no record: it is counted, unless it is wanted no longer."""
+        if not key[4]:
+            self.out.record(Lost(key[2], key[3], home, reason))
+            return
+        if reason != "expired":
+            self.tables.fast_lost[reason] += self.tables.custody.held[key].publication.count
+        self.tables.custody.let_go(key, home, reason)
 
     def lost_link(self, neighbour: str, now: int) -> None:
         """A neighbour is unreachable: what is owed goes another way now, from here or from its entry."""

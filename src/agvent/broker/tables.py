@@ -5,6 +5,7 @@ Applying the journal's records in order to empty tables gives the tables there w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -76,6 +77,7 @@ class Tables:
         self.arrivals = Arrivals(name, incarnation)
         self.deliveries = Deliveries()
         self.journeys = Journeys(name, incarnation)
+        self.fast_lost: Counter[str] = Counter()  # reason -> fast events lost here since the start; in no record
         self._apply: dict[type[Record], Callable[[Any], None]] = {
             Booted: self._booted,
             Owned: self._owned,

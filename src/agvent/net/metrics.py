@@ -32,6 +32,9 @@ GAUGES: Final = {
     "journal_bytes": ("journal_bytes", "Size of the journal on disk."),
 }
 
+FAST_LOST: Final = ("retention", "quota")
+"""Why fast events are lost: their home was away for too long, their client was."""
+
 LINKS: Final = {
     "rtt_us": ("link_rtt_microseconds", "Measured round trip."),
     "queued": ("link_queued_messages", "Messages that wait for the link."),
@@ -52,6 +55,9 @@ def prometheus(status: dict[str, Any]) -> str:
 def _lines(status: dict[str, Any]) -> Iterator[str]:
     for key, help in COUNTERS.items():
         yield from _metric(f"{key}_total", "counter", help, [("", status["counts"].get(key, 0))])
+    lost = status.get("fast_lost", {})
+    by_reason = [(f'{{reason="{reason}"}}', lost.get(reason, 0)) for reason in FAST_LOST]
+    yield from _metric("fast_events_lost_total", "counter", "Fast events that this broker lost.", by_reason)
     for key, (name, help) in GAUGES.items():
         yield from _metric(name, "gauge", help, [("", status.get(key, 0))])
     attached = sum(client["attached"] for client in status["clients"])

@@ -105,6 +105,7 @@ class Operator:
             "brokers": tables.advertisements.owners(),
             "custody": tables.custody.event_count,
             "epoch": tables.interests.epoch,
+            "fast_lost": dict(tables.fast_lost),
             "journal_bytes": journal.segment_bytes + journal.snapshot_bytes,
             "counts": {
                 **server.memory.counts,
