@@ -3,6 +3,9 @@
 An entry's copies for a home form a chain for each publisher: a copy names the sequence before it. The home takes the
 next one of the chain, drops what it had, and keeps what is early, on its own disk, until the one before came. So one
 number for each chain is all that de-duplication and order need to remember; `repeats` has what came by two entries.
+
+Chains of fast events are in memory, at both ends: one that an entry began before a crash of its own goes no further,
+and another one takes its place.
 """
 
 from __future__ import annotations
@@ -16,8 +19,8 @@ from agvent.broker.repeats import Repeats
 from agvent.wire.broker_messages import Copies
 from agvent.wire.parts import Entered, Publication, Target, Trace
 
-Chain = tuple[str, int, str, bool]
-"""Entry, its incarnation, publisher, fast."""
+Chain = tuple[str, int, str, int]
+"""Entry, its incarnation, publisher, and of a fast chain the entry's boot, else 0."""
 
 
 class Early(msgspec.Struct, frozen=True):
@@ -31,7 +34,7 @@ class Early(msgspec.Struct, frozen=True):
 
 
 def chain_of(entered: Entered, publication: Publication) -> Chain:
-    return (entered.entry, entered.incarnation, publication.publisher, publication.fast)
+    return (entered.entry, entered.incarnation, publication.publisher, entered.boot)
 
 
 class Arrivals:
@@ -41,12 +44,18 @@ class Arrivals:
         self.name, self.incarnation = name, incarnation
         self.last: dict[Chain, int] = {}
         self.early: dict[Chain, dict[int, Early]] = {}  # by sequence; every one is later than `last`
+        self._boots: dict[tuple[str, int, str], int] = {}  # the last boot of each fast chain in `last`: exactly one is
         self.repeats = Repeats()
 
     def apply(self, record: Arrived) -> None:
         chain = chain_of(record.entered, record.publication)
         assert record.publication.sequence > self.last.get(chain, 0)
         self.last[chain] = record.publication.sequence
+        if record.publication.fast:
+            boot = self._boots.get(chain[:3])
+            if boot is not None and boot < chain[3]:
+                del self.last[*chain[:3], boot]
+            self._boots[chain[:3]] = chain[3]
         if not record.lost:
             self.repeats.add(record.publication)
         early = self.early.get(chain)
@@ -73,16 +82,33 @@ class Arrivals:
                 waiting[publication.sequence] = Early(entered, publication, target, lost, trace)
 
     def is_repeat(self, copies: Copies) -> bool:
-        """Has it arrived, or does it wait here already?"""
+        """Has it arrived, or does it wait here already? Or is it of a fast chain that goes no further?"""
         chain, sequence = chain_of(copies.entered, copies.publication), copies.publication.sequence
+        if chain[3] < self._boots.get(chain[:3], 0) and copies.publication.fast:
+            return True
         return sequence <= self.last.get(chain, 0) or sequence in self.early.get(chain, {})
 
     def is_next(self, entered: Entered, publication: Publication, target: Target) -> bool:
-        """Is its predecessor here? A fast chain is lost with a crash, so one that is unknown begins anywhere."""
+        """Is its predecessor here?"""
+        return target.predecessor <= self.last.get(chain_of(entered, publication), 0)
+
+    def unbegun(self) -> list[Chain]:
+        """Fast chains of which only later copies came: the first is late, or came before a crash of this broker."""
+        return [chain for chain in self.early if chain[3] and chain not in self.last]
+
+    def broken_off(self, entered: Entered) -> list[Chain]:
+        """Fast chains with early copies that an entry began before the boot that it has now."""
+        entry = (entered.entry, entered.incarnation)
+        return [chain for chain in self.early if chain[:2] == entry and 0 < chain[3] < entered.boot]
+
+    def lost_with_crash(self, entered: Entered, publication: Publication) -> int:
+        """A fast event that comes after a crash of its entry: how many of its publisher's, that this home does not
+        have, entered there before. It may not have wanted all of them."""
         chain = chain_of(entered, publication)
-        if publication.fast and chain not in self.last:
-            return True
-        return target.predecessor <= self.last.get(chain, 0)
+        boot = self._boots.get(chain[:3], 0)
+        if not 0 < boot < chain[3]:
+            return 0
+        return self.repeats.missing(publication, self.last[*chain[:3], boot] + 1, entered.began - 1)
 
     def following(self, chain: Chain) -> Early | None:
         """The early copy whose turn has come."""
@@ -109,8 +135,10 @@ class Arrivals:
             del self.early[chain]
         for chain in [chain for chain in self.last if chain[0] == entry and chain[1] < incarnation]:
             del self.last[chain]
+            self._boots.pop(chain[:3], None)
 
     def check(self) -> None:
         for chain, waiting in self.early.items():
             assert waiting
             assert min(waiting) > self.last.get(chain, 0)
+        assert {chain for chain in self.last if chain[3]} == {(*chain, boot) for chain, boot in self._boots.items()}

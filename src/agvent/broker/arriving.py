@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
+import msgspec
+
+from agvent import limits
 from agvent.agents.answers import Answers
 from agvent.broker.arrivals import Chain, chain_of
 from agvent.broker.custody import DECLINED
@@ -28,7 +31,8 @@ class Arriving:
 
     def __init__(self, tables: Tables, foresight: Foresight, router: Router, out: Outbox) -> None:
         self.tables, self.foresight, self.router, self.out = tables, foresight, router, out
-        self._confirms: dict[str, tuple[dict[str, int], dict[str, int]]] = {}  # entry -> durable, fast
+        self._confirms: dict[str, dict[int, dict[str, int]]] = {}  # entry -> its boot if they are fast -> how far
+        self._unbegun: dict[Chain, int] = {}  # fast chains whose first copy is missing -> since when
 
     def take(self, copies: Copies, target: Target) -> tuple[Target, ...]:
         """Takes this home's copy in its turn; gives it back to be kept if it is early."""
@@ -41,8 +45,12 @@ class Arriving:
         if self.tables.arrivals.is_repeat(copies):
             self.confirm(entered, publication)
             return ()
+        if publication.fast:
+            self._end_broken_off(entered)
         if not self.tables.arrivals.is_next(entered, publication, target):
             return (target,)
+        if publication.fast:
+            self._count_lost(self.tables.arrivals.lost_with_crash(entered, publication))
         self.arrive(entered, publication, target, copies.lost, copies.trace)
         self.follow(chain_of(entered, publication))
         return ()
@@ -51,6 +59,44 @@ class Arriving:
         """Takes the early copies of a chain whose turn has come."""
         while (early := self.tables.arrivals.following(chain)) is not None:
             self.arrive(early.entered, early.publication, early.target, early.lost, early.trace)
+
+    def _end_broken_off(self, entered: Entered) -> None:
+        """The entry of a fast event crashed: what waited here for what was lost with that waits no longer."""
+        for chain in self.tables.arrivals.broken_off(entered):
+            while chain in self.tables.arrivals.early:
+                self._go_on(chain)
+
+    def _go_on(self, chain: Chain) -> None:
+        """The earliest copy of a fast chain arrives without its predecessor, which is lost if the chain began here;
+        else it may have come before a crash of this broker."""
+        arrivals = self.tables.arrivals
+        early = arrivals.early[chain][min(arrivals.early[chain])]
+        last, missing = arrivals.last.get(chain), early.target.predecessor
+        if last is None:
+            self._count_lost(arrivals.lost_with_crash(early.entered, early.publication))
+            self.arrive(early.entered, early.publication, early.target, early.lost, early.trace)
+        else:
+            self._count_lost(missing - last)
+            lost = msgspec.structs.replace(early.publication, sequence=missing, event=b"", count=1)
+            self.arrive(early.entered, lost, msgspec.structs.replace(early.target, predecessor=last), "crash")
+        self.follow(chain)
+
+    def _count_lost(self, events: int) -> None:
+        """Fast events that did not come because of a crash: at most so many."""
+        if events:
+            self.tables.fast_lost["crash"] += events
+
+    @property
+    def is_waiting(self) -> bool:
+        """Is there a fast chain that time will let begin?"""
+        return bool(self.tables.arrivals.unbegun())
+
+    def tick(self, now: int) -> None:
+        """Fast chains whose first copy does not come begin with what there is."""
+        self._unbegun = {chain: self._unbegun.get(chain, now) for chain in self.tables.arrivals.unbegun()}
+        for chain, since in self._unbegun.items():
+            if now - since >= limits.ANSWER_WAIT_US:
+                self._go_on(chain)
 
     def restart(self) -> None:
         """What the journal left between two records arrives."""
@@ -119,26 +165,28 @@ class Arriving:
             self._confirm_when_synced(chain, self.tables.arrivals.last.get(chain, 0))
 
     def _confirm_when_synced(self, chain: Chain, reached: int) -> None:
-        entry, incarnation, publisher, fast = chain
+        entry, incarnation, publisher, boot = chain
 
         def note() -> None:
             if self.tables.advertisements.incarnation(entry) == incarnation:
-                sequences = self._confirms.setdefault(entry, ({}, {}))[fast]
+                sequences = self._confirms.setdefault(entry, {}).setdefault(boot, {})
                 sequences[publisher] = max(reached, sequences.get(publisher, 0))
 
-        if fast:
+        if boot:
             note()
         else:
             self.out.when_synced(note)
 
     def inquired(self, inquiry: Inquiry) -> None:
         """Says again that an agvent has arrived, if that is on disk."""
-        chain = (inquiry.entry, inquiry.incarnation, inquiry.publisher, False)
+        chain = (inquiry.entry, inquiry.incarnation, inquiry.publisher, 0)
         if inquiry.sequence <= (reached := self.tables.arrivals.last.get(chain, 0)):
             self._confirm_when_synced(chain, reached)
 
     def flush(self) -> None:
         """Sends the confirmations."""
         confirms, self._confirms = self._confirms, {}
-        for entry, (durable, fast) in confirms.items():
-            self.router.send((entry,), Confirm(self.tables.name, self.tables.incarnation, durable, fast))
+        for entry, by_boot in confirms.items():
+            durable, boot = by_boot.get(0, {}), max(by_boot)  # the entry's boots before that one are over
+            fast = by_boot[boot] if boot else {}
+            self.router.send((entry,), Confirm(self.tables.name, self.tables.incarnation, durable, fast, boot))

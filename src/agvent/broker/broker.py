@@ -206,6 +206,7 @@ class Broker:
         self._wake = 0
         self.streams.tick()
         self.dispatch.tick(now)
+        self.arriving.tick(now)
         self.moves.tick(now)
         self.legs.tick(now)
         if self.tables.homes.replaced:
@@ -239,6 +240,7 @@ class Broker:
             or self.tables.homes.replaced
             or self.streams.waiting
             or self.tables.deliveries.moving
+            or self.arriving.is_waiting
         )
 
     def check(self) -> None:

@@ -20,8 +20,8 @@ from agvent.broker.records import Accepted, Confirmed, Kept, Lost, Released
 from agvent.wire.broker_messages import Copies
 from agvent.wire.parts import Entered, Publication, Target, Trace
 
-Key = tuple[str, int, str, int, bool]
-"""Entry, its incarnation, publisher, sequence, fast: what makes an event one."""
+Key = tuple[str, int, str, int, int]
+"""Entry, its incarnation, publisher, sequence, and of a fast event the entry's boot: what makes an event one."""
 
 
 class Standing(Enum):
@@ -65,7 +65,7 @@ class Held(msgspec.Struct):
 
 
 def key_of(entered: Entered, publication: Publication) -> Key:
-    return (entered.entry, entered.incarnation, publication.publisher, publication.sequence, publication.fast)
+    return (entered.entry, entered.incarnation, publication.publisher, publication.sequence, entered.boot)
 
 
 class Custody:
@@ -77,6 +77,7 @@ class Custody:
         self.event_count = 0  # in all that is held, batches counted by what is in them, a link of a chain as one
         self.event_bytes = 0  # of all that is held
         self.accepted: dict[tuple[str, bool], int] = {}  # publisher, fast -> last sequence that entered here
+        self.began: dict[str, int] = {}  # publisher -> the first fast one
         self.chain: dict[
             tuple[str, int, str, bool], int
         ] = {}  # home, its incarnation, publisher, fast -> last sequence
@@ -91,6 +92,8 @@ class Custody:
     def accept(self, record: Accepted) -> None:
         publication = record.publication
         self.accepted[publication.publisher, publication.fast] = publication.sequence
+        if publication.fast:
+            self.began[publication.publisher] = self.began_with(publication)
         for target in record.targets:
             chain = (target.home, target.incarnation, publication.publisher, publication.fast)
             self.chain[chain] = publication.sequence
@@ -152,17 +155,17 @@ class Custody:
         self._events_of_home[home] = self._events_of_home.get(home, 0) + more
         self._bytes_of_home[home] = self._bytes_of_home.get(home, 0) + more_bytes
 
-    def release(self, record: Released, *, fast: bool = False) -> None:
-        self.drop((record.entry, record.incarnation, record.publisher, record.sequence, fast), record.homes)
+    def release(self, record: Released) -> None:
+        self.drop((record.entry, record.incarnation, record.publisher, record.sequence, 0), record.homes)
 
-    def confirm(self, record: Confirmed, *, fast: bool = False) -> None:
+    def confirm(self, record: Confirmed, *, boot: int = 0) -> None:
         for key in list(self._of_home.get(record.home, ())):
-            reached = self.is_entry(key) and key[4] == fast and key[3] <= record.sequences.get(key[2], 0)
+            reached = self.is_entry(key) and key[4] == boot and key[3] <= record.sequences.get(key[2], 0)
             if reached and self.held[key].copies[record.home].target.incarnation == record.incarnation:
                 self.drop(key, (record.home,))
 
     def lose(self, record: Lost) -> None:
-        self.let_go((self.name, self.incarnation, record.publisher, record.sequence, False), record.home, record.reason)
+        self.let_go((self.name, self.incarnation, record.publisher, record.sequence, 0), record.home, record.reason)
 
     def let_go(self, key: Key, home: str, reason: str) -> None:
         """The event is let go for a home: its copy stays as a link of the chain, one for all that were lost in a
@@ -286,6 +289,11 @@ class Custody:
                 self.lose(Lost(key[2], key[3], home, DECLINED))
 
     # Standing
+
+    def began_with(self, publication: Publication) -> int:
+        """The first fast sequence of an event's publisher that entered here since the start: perhaps the event's
+        own."""
+        return self.began.get(publication.publisher, publication.first)
 
     def predecessor(self, home: str, incarnation: int, publication: Publication) -> int:
         """The sequence before this one in the chain to a home; 0 if it begins the chain."""

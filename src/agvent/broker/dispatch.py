@@ -51,7 +51,6 @@ class Dispatch:
     def copies(self, copies: Copies, neighbour: str, now: int) -> None:
         """Takes copies over from a neighbour, for this home and for others."""
         self.router.routes.learn(copies.trace)
-        fast = copies.publication.fast
         mine = [target for target in copies.targets if target.home == self.tables.name]
         others = tuple(target for target in copies.targets if target.home != self.tables.name)
         key = key_of(copies.entered, copies.publication)
@@ -65,10 +64,10 @@ class Dispatch:
             self._came_again(held, copies)
         early = self.arriving.take(copies, mine[0]) if mine else ()
         if new or early:
-            self.out.record(Kept(_narrowed(copies, (*new, *early))), durable=not fast)
+            self.out.record(Kept(_narrowed(copies, (*new, *early))), durable=not copies.publication.fast)
             self.ready(key, now, at_once=True)
         took = Took(*key, tuple(target.home for target in copies.targets))
-        if fast:
+        if copies.publication.fast:
             self._took(neighbour, took)
         else:
             self.out.when_synced(lambda: self._took(neighbour, took))
@@ -118,7 +117,7 @@ class Dispatch:
     def took(self, took: Took, neighbour: str, now: int) -> None:
         """A neighbour has copies on its disk: here they are let go, or at the entry wait for their homes."""
         custody = self.tables.custody
-        key = (took.entry, took.incarnation, took.publisher, took.sequence, took.fast)
+        key = (took.entry, took.incarnation, took.publisher, took.sequence, took.boot)
         held = custody.held.get(key)
         if held is None:
             return
@@ -157,7 +156,8 @@ class Dispatch:
         if confirm.durable:
             self.out.record(durable)
         if confirm.fast:
-            self.tables.custody.confirm(Confirmed(confirm.home, confirm.incarnation, confirm.fast), fast=True)
+            fast = Confirmed(confirm.home, confirm.incarnation, confirm.fast)
+            self.tables.custody.confirm(fast, boot=confirm.boot)
         self.stirred = True
 
     # Each step

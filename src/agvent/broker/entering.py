@@ -165,13 +165,14 @@ class Entrance:
         self, publication: Publication, answers: tuple[Answered, ...], homes: list[str], is_local: bool, now: int
     ) -> tuple[Entered, list[Target]]:
         """Written down with this epoch; this home's copy is the last."""
-        entered, targets = self._entered(answers), self._targets(publication, homes, is_local)
+        entered, targets = self._entered(answers, publication), self._targets(publication, homes, is_local)
         self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
         return entered, targets
 
-    def _entered(self, answers: tuple[Answered, ...]) -> Entered:
+    def _entered(self, answers: tuple[Answered, ...], publication: Publication) -> Entered:
         tables = self.tables
-        return Entered(tables.name, tables.incarnation, tables.interests.epoch, fitting(answers))
+        fast = (tables.boot, tables.custody.began_with(publication)) if publication.fast else (0, 0)
+        return Entered(tables.name, tables.incarnation, tables.interests.epoch, fitting(answers), *fast)
 
     def _targets(self, publication: Publication, homes: list[str], is_local: bool) -> list[Target]:
         """Each copy with its position and predecessor."""
@@ -230,7 +231,7 @@ class Entrance:
         outcome = msgspec.structs.replace(outcome, deliveries=self.stops.deliverable(publication, outcome.deliveries))
         kept = [home for home in homes if home in {*homes_of(outcome.legs), *outcome.returned}]
         targets = tuple(self._targets(publication, kept, is_local=bool(outcome.deliveries)))
-        accepted = Accepted(self._entered(entering.answers), publication, targets, now, outcome)
+        accepted = Accepted(self._entered(entering.answers, publication), publication, targets, now, outcome)
         self.out.record(accepted)
         self.dispatch.ready(key_of(accepted.entered, publication), now)
         instance = instance_of(accepted.entered, publication, ())

@@ -38,13 +38,13 @@ class Life(msgspec.Struct):
         first, last = publication.first, publication.sequence
         if not any(_meet(span, (first, last)) for span in (*self.retried, *publication.retried)):
             return set()
-        came = self._came((first, last))
+        came = self.came((first, last))
         for span, sequences in self.retried.items():
             if _meet(span, (first, last)):
                 came |= {one for one in range(first, last + 1) if one in sequences}
         return {one - first for one in came}
 
-    def _came(self, span: Span) -> set[int]:
+    def came(self, span: Span) -> set[int]:
         """The recent sequences within a range."""
         ranges = (_within((first, last), span) for last, first in self.recent.items())
         return {one for sequences in ranges for one in sequences}
@@ -53,7 +53,7 @@ class Life(msgspec.Struct):
         first, last = publication.first, publication.sequence
         for span in publication.retried:
             if span not in self.retried:
-                self.retried[span] = self._came(span)
+                self.retried[span] = self.came(span)
                 if len(self.retried) > limits.RETRIED_MAX:
                     del self.retried[next(iter(self.retried))]
         for span, came in self.retried.items():
@@ -84,6 +84,12 @@ class Repeats:
         """Which of its events came before, by whatever entry: their places, of a single one 0."""
         life = self._lives.get((publication.publisher, publication.fast), {}).get(publication.life)
         return life.had(publication) if life is not None else set()
+
+    def missing(self, publication: Publication, first: int, last: int) -> int:
+        """How many of a range of sequences have not come from the life that an event is of; none of a life that is new
+        here."""
+        life = self._lives.get((publication.publisher, publication.fast), {}).get(publication.life)
+        return max(0, last - first + 1) - len(life.came((first, last))) if life is not None else 0
 
     def add(self, publication: Publication) -> None:
         lives = self._lives.setdefault((publication.publisher, publication.fast), {})

@@ -183,12 +183,12 @@ class Tables:
 
     def _settle(self, report: Report) -> None:
         """What an agvent that entered here has left undone."""
-        key = (report.entry, report.incarnation, report.publisher, report.sequence, False)
+        key = (report.entry, report.incarnation, report.publisher, report.sequence, 0)
         self.custody.decline(key, report.declined)
         self.custody.take_back(key, report.returned)
 
     def _delegated(self, record: Delegated) -> None:
-        self.custody.delegate((self.name, self.incarnation, record.publisher, record.sequence, False), record.homes)
+        self.custody.delegate((self.name, self.incarnation, record.publisher, record.sequence, 0), record.homes)
 
     def _kept(self, record: Kept) -> None:
         self.custody.keep(record)
@@ -225,7 +225,7 @@ class Tables:
     def _reached(self, record: Reached) -> None:
         self.custody.accepted = {(publisher, False): sequence for publisher, sequence in record.accepted.items()}
         self.custody.chain = {(*chain, False): sequence for *chain, sequence in record.chains}  # type: ignore[misc]
-        self.arrivals.last = {(*chain, False): sequence for *chain, sequence in record.arrived}  # type: ignore[misc]
+        self.arrivals.last = {(*chain, 0): sequence for *chain, sequence in record.arrived}  # type: ignore[misc]
 
     def check(self) -> None:
         for table in (

@@ -32,8 +32,8 @@ GAUGES: Final = {
     "journal_bytes": ("journal_bytes", "Size of the journal on disk."),
 }
 
-FAST_LOST: Final = ("retention", "quota")
-"""Why fast events are lost: their home was away for too long, their client was."""
+FAST_LOST: Final = ("retention", "quota", "crash")
+"""Why fast events are lost: their home was away for too long, their client was, their entry crashed."""
 
 LINKS: Final = {
     "rtt_us": ("link_rtt_microseconds", "Measured round trip."),
@@ -57,7 +57,9 @@ def _lines(status: dict[str, Any]) -> Iterator[str]:
         yield from _metric(f"{key}_total", "counter", help, [("", status["counts"].get(key, 0))])
     lost = status.get("fast_lost", {})
     by_reason = [(f'{{reason="{reason}"}}', lost.get(reason, 0)) for reason in FAST_LOST]
-    yield from _metric("fast_events_lost_total", "counter", "Fast events that this broker lost.", by_reason)
+    yield from _metric(
+        "fast_events_lost_total", "counter", "Fast events that this broker lost; with a crash, at most.", by_reason
+    )
     for key, (name, help) in GAUGES.items():
         yield from _metric(name, "gauge", help, [("", status.get(key, 0))])
     attached = sum(client["attached"] for client in status["clients"])

@@ -90,7 +90,7 @@ def _body(body: object) -> str:
             return f"{home} #{count} after {previous & 0xFFFFFFFF} position {position} +{len(roots)} -{len(ended)}"
         case Applied(entry, _, number, position, epoch):
             return f"{entry} #{number & 0xFFFFFFFF} position {position} epoch {epoch}"
-        case Confirm(home, _, durable, fast):
+        case Confirm(home, _, durable, fast, _):
             return f"{home} {dict(durable)} {dict(fast) or ''}".rstrip()
         case _:
             return ""

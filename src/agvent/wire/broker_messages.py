@@ -56,13 +56,13 @@ class Copies(Message, frozen=True, tag=3):
 
 
 class Took(Message, frozen=True, tag=4):
-    """The copies for these homes are on my disk."""
+    """The copies for these homes are on my disk; of a fast event, which has a `boot`, in memory."""
 
     entry: str
     incarnation: int
     publisher: str
     sequence: int
-    fast: bool
+    boot: int
     homes: tuple[str, ...]
 
 
@@ -141,12 +141,14 @@ class Applied(Message, frozen=True, tag=11):
 
 
 class Confirm(Message, frozen=True, tag=12):
-    """All that the entry sent to this home, of each publisher up to this sequence, has arrived. Keys: durable, fast."""
+    """All that the entry sent to this home, of each publisher up to this sequence, has arrived: of its durable events,
+    and of the fast ones that it has accepted since this `boot` of it."""
 
     home: str
     incarnation: int
     durable: dict[str, int]
     fast: dict[str, int]
+    boot: int = 0
 
 
 class Seek(Message, frozen=True, tag=13):

@@ -66,12 +66,17 @@ class Answered(Part, frozen=True):
 
 
 class Entered(Part, frozen=True):
-    """Where and when an event entered: the entry broker, its incarnation, its epoch; what its behaviours said there."""
+    """Where and when an event entered: the entry broker, its incarnation, its epoch; what its behaviours said there.
+
+    Of a fast event also the entry's `boot`, which is 0 of a durable one, and the publisher's first fast sequence that
+    entered since it: an entry forgets fast events with a crash, and their sequences may then begin anew."""
 
     entry: str
     incarnation: int
     epoch: int
     answers: tuple[Answered, ...] = ()
+    boot: int = 0
+    began: int = 0
 
 
 class Target(Part, frozen=True):
