@@ -12,6 +12,8 @@ from agvent.broker.records import Arrived, CaughtUp
 from agvent.broker.repeats import Repeats
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.sim.checkers.lost import lost
+from agvent.sim.ledger import Ledger
 from agvent.sim.plan import plan_of
 from agvent.sim.run import run
 from agvent.types import AgventType
@@ -127,6 +129,30 @@ def test_an_old_home_that_stays_away_is_a_gap(monkeypatch: pytest.MonkeyPatch) -
     gaps = [one.message for one in world.history.told if one.client == "ada" and isinstance(one.message, Gap)]
     assert [gap.reason for gap in gaps] == ["moved"]
     assert numbers(world) == [1, 2]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("CLIENT_QUEUE_BYTES_MAX", 100_000), ("CLIENT_DELIVERIES_MAX", 11)])
+def test_what_waits_for_an_old_home_has_a_quota(monkeypatch: pytest.MonkeyPatch, limit: str, most: int) -> None:
+    """In bytes and in number: beyond it the oldest become a gap notice, and what is left comes after it."""
+    monkeypatch.setattr(limits, limit, most)
+    monkeypatch.setattr(limits, "MOVE_WAIT_US", 20_000_000)
+    world = line()
+    world.brokers["B3"].crash(with_disk=True)
+    world.move("ada", "B2")
+    world.wait(3)
+    for _ in range(20):
+        world.ask("p", "publish", Event(attributes={"x": "x" * 9_000}))
+        world.wait(0.5)
+    [client] = [one for one in world.brokers["B2"].broker.tables.deliveries.clients.values() if one.moving is not None]
+    assert client.moving is not None
+    assert client.moving.waiting_bytes <= 100_000
+    assert len(client.moving.waiting) <= 11
+    world.wait(60)
+    told = [one.message for one in world.history.told if one.client == "ada" and isinstance(one.message, Gap)]
+    [(moved, _, _), (quota, first, last)] = [(gap.reason, gap.first, gap.last) for gap in told]
+    assert (moved, quota, first) == ("moved", "quota", 1)
+    assert numbers(world) == [*range(last + 1, 21)]
+    assert lost(world, Ledger(world.history)) == []
 
 
 def test_a_subscription_ended_on_the_way_gets_nothing_new() -> None:

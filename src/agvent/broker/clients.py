@@ -19,7 +19,7 @@ from agvent.broker.gossip import Gossip
 from agvent.broker.homes import key_of, parsed_to
 from agvent.broker.moving import Moves
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Acknowledged, Joined, Noticed
+from agvent.broker.records import Acknowledged, Curtailed, Joined, Noticed
 from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
@@ -393,6 +393,8 @@ class Clients:
             self._publish_waiting(now)
         for name, number in self.tables.deliveries.over_quota(fast=False):
             self.out.record(Noticed(name, number, "quota"))
+        for name, count in self.tables.deliveries.crowded():
+            self.out.record(Curtailed(name, count, "quota"))
         for name, number in self.tables.deliveries.over_quota(fast=True):
             queue = self.tables.deliveries.clients[name].fast
             self.tables.fast_lost["quota"] += queue.let_go(number, "quota", fast=True)

@@ -23,6 +23,7 @@ from agvent.broker.records import (
     Booted,
     CaughtUp,
     Claimed,
+    Curtailed,
     Handed,
     HandedOver,
     Held,
@@ -257,7 +258,7 @@ class Deliveries:
             if record.publication.fast:
                 client.fast.add(delivery, expires)
             elif client.moving is not None and not client.moving.is_done:
-                client.moving.waiting += _passed(delivery, expires)
+                client.moving.wait(_passed(delivery, expires))
             else:
                 client.durable.add(delivery, expires)
 
@@ -273,7 +274,7 @@ class Deliveries:
     def hand(self, record: Handed) -> None:
         moving = self._moving(record.client)
         moving.taken = record.number
-        moving.handed += _passed(record.passed.delivery, record.passed.expires)
+        moving.hand(_passed(record.passed.delivery, record.passed.expires))
 
     def hand_over(self, record: HandedOver) -> None:
         moving = self._moving(record.client)
@@ -282,15 +283,26 @@ class Deliveries:
         moving.mark = record.mark
         if record.reason:
             gap = Gap(0, 0, 0, "", 0, 0, False, record.reason, record.subscriptions)
-            moving.handed.append(Passed(gap, 0))
+            moving.hand([Passed(gap, 0)])
 
     def catch_up(self, record: CaughtUp) -> None:
         moving = self._moving(record.client)
         for passed in moving.queue():
             self.clients[record.client].durable.add(passed.delivery, passed.expires)
         moving.handed, moving.waiting, moving.is_done = [], [], True
+        moving.handed_bytes = moving.waiting_bytes = 0
         del self.moving[record.client]
         self.stirred[record.client] = None
+
+    def curtail(self, record: Curtailed) -> None:
+        self._moving(record.client).let_go(record.count, record.reason)
+
+    def crowded(self) -> list[tuple[str, int]]:
+        """Clients on their way that got something and now have too much waiting here, each with how many of the oldest
+        must go."""
+        names = [name for name in self.moving if name in self.stirred]
+        found = [(name, self._moving(name).excess()) for name in names]
+        return [(name, count) for name, count in found if count]
 
     def _moving(self, client: str) -> Moving:
         moving = self.clients[client].moving

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from agvent import limits
 from agvent.wire.broker_messages import Passed
 from agvent.wire.client_messages import Deliver, Gap, Source
 
@@ -56,6 +57,50 @@ class Moving(msgspec.Struct):
     waiting: list[Passed] = []
     mark: int = 0
     is_done: bool = False
+    handed_bytes: int = 0  # of the events in `handed`
+    waiting_bytes: int = 0  # and in `waiting`
+
+    def __post_init__(self) -> None:
+        self.handed_bytes, self.waiting_bytes = _bytes_in(self.handed), _bytes_in(self.waiting)
+
+    def hand(self, passed: Sequence[Passed]) -> None:
+        self.handed += passed
+        self.handed_bytes += _bytes_in(passed)
+
+    def wait(self, passed: Sequence[Passed]) -> None:
+        self.waiting += passed
+        self.waiting_bytes += _bytes_in(passed)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Has an old home handed over more than may wait for a client?"""
+        return _is_beyond(len(self.handed), self.handed_bytes)
+
+    def excess(self) -> int:
+        """How many of the oldest that wait have to go where there is too much: half the quota is left. 0 if there is
+        not."""
+        if not _is_beyond(len(self.waiting), self.waiting_bytes):
+            return 0
+        sizes = [_bytes_in((one,)) for one in self.waiting]
+        count = sum(size > 0 for size in sizes)  # notices are not counted
+        size, gone = self.waiting_bytes, 0
+        if not _is_beyond(count, size):
+            return 0
+        while gone < len(sizes) - 1 and _is_beyond(2 * count, 2 * size):
+            count, size, gone = count - (sizes[gone] > 0), size - sizes[gone], gone + 1
+        return gone
+
+    def let_go(self, count: int, reason: str) -> None:
+        """Gap notices in place of the oldest that wait: one for each publisher, where its last one was."""
+        gaps: dict[str, Gap] = {}
+        for gone in (passed.delivery for passed in self.waiting[:count]):
+            first, last = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.sequence, gone.sequence)
+            before = gaps.pop(gone.publisher, None)
+            first, ids = (min(first, before.first), before.subscriptions) if before is not None else (first, ())
+            ids = tuple(sorted({*ids, *gone.subscriptions}))
+            gaps[gone.publisher] = Gap(0, 0, 0, gone.publisher, first, last, False, reason, ids)
+        self.waiting_bytes -= _bytes_in(self.waiting[:count])
+        self.waiting = [*(Passed(gap, 0) for gap in gaps.values()), *self.waiting[count:]]
 
     def queue(self) -> Iterator[Passed]:
         """What was handed over and what waited, in order, without what came both ways."""
@@ -73,3 +118,12 @@ class Moving(msgspec.Struct):
             ids = tuple(id for id in delivery.subscriptions if id not in already)
             if ids:
                 yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), expires)
+
+
+def _bytes_in(passed: Sequence[Passed]) -> int:
+    return sum(len(one.delivery.event) for one in passed if isinstance(one.delivery, Deliver))
+
+
+def _is_beyond(count: int, size: int) -> bool:
+    """Is this more than may wait for a client?"""
+    return count > limits.CLIENT_DELIVERIES_MAX or size > limits.CLIENT_QUEUE_BYTES_MAX

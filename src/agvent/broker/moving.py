@@ -114,7 +114,7 @@ class Moves:
         if known > source.incarnation or (known and source.broker not in table):
             return "lost_disk" if source.broker in table else "forgotten"
         silent_us = now - self._silent_since.setdefault((client.name, source.broker), now)
-        is_crowded = client.moving is not None and len(client.moving.waiting) > limits.CLIENT_DELIVERIES_MAX
+        is_crowded = client.moving is not None and client.moving.is_crowded
         if is_crowded or silent_us > (limits.MOVE_WAIT_US if known else limits.MOVE_UNKNOWN_WAIT_US):
             return "moved"
         return ""

@@ -216,6 +216,15 @@ class CaughtUp(Record, frozen=True, tag=31):
     client: str
 
 
+class Curtailed(Record, frozen=True, tag=41):
+    """Of what arrived for a client that has not everything of before, so many of the oldest were let go: a gap notice
+    for each of their publishers stands in their place."""
+
+    client: str
+    count: int
+    reason: str
+
+
 class Claimed(Record, frozen=True, tag=26):
     """The client's next home has every delivery up to this number on its disk."""
 
@@ -385,7 +394,7 @@ AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
     | HandedOver | Claimed | Left | Remembered | Held | Marked | CaughtUp | Visited | LegEnded | Reported | Travelling
-    | Reporting | Delegated | Executed | Brought
+    | Reporting | Delegated | Executed | Brought | Curtailed
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

@@ -50,6 +50,17 @@ class Waiting(msgspec.Struct):
             self.number += 1
             self.arrived[self.number] = delivered
 
+    def curtail(self, count: int, reason: str) -> None:
+        """The oldest that wait become one for each publisher, as at the home: it is lost."""
+        gone: dict[str, Delivered] = {}
+        for arrived, versions in self.waiting[:count]:
+            after = arrived.after if arrived.lost else arrived.publication.sequence - 1
+            before = gone.pop(arrived.publication.publisher, None)
+            after, had = (min(after, before[0].after), before[1]) if before is not None else (after, ())
+            one = replace(arrived, after=after, lost=reason)
+            gone[arrived.publication.publisher] = (one, tuple(dict.fromkeys((*had, *versions))))
+        self.waiting = [*gone.values(), *self.waiting[count:]]
+
     def catch_up(self) -> None:
         """Both in one order, as the home does it. The old home's log has what it handed over: here that only takes a
         number."""

@@ -15,7 +15,7 @@ import msgspec
 from agvent import limits
 from agvent.broker.interface import Append, Came, Effect, Input, Send
 from agvent.broker.lifecycle import stages_of
-from agvent.broker.records import Accepted, Acknowledged, Arrived, Noticed, Visited
+from agvent.broker.records import Accepted, Acknowledged, Arrived, Curtailed, Noticed, Visited
 from agvent.wire.broker_messages import Copies
 from agvent.wire.client_messages import Deliver
 from agvent.wire.lines import places_in
@@ -104,7 +104,7 @@ class Memory:
                 self._stages(record, now)
             if isinstance(record, Acknowledged):
                 self.counts["acknowledgements"] += 1
-            elif isinstance(record, Noticed):
+            elif isinstance(record, (Noticed, Curtailed)):
                 self.counts["gaps"] += 1
 
     def _stages(self, record: Accepted | Visited, now: int) -> None:

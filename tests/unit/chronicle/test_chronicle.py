@@ -8,7 +8,20 @@ from typing import Any
 
 import pytest
 
-from agvent.broker.records import Accepted, Acknowledged, Arrived, Closed, Heard, Noticed, Opened, Owned, Record
+from agvent.broker.records import (
+    Accepted,
+    Acknowledged,
+    Arrived,
+    CaughtUp,
+    Closed,
+    Curtailed,
+    Heard,
+    Moved,
+    Noticed,
+    Opened,
+    Owned,
+    Record,
+)
 from agvent.chronicle.chronicle import Chronicle
 from agvent.chronicle.rows import Rows
 from agvent.event import Event, EventId
@@ -18,6 +31,7 @@ from agvent.store.log import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, AgventType
 from agvent.wire.broker_messages import Entry, Interest
+from agvent.wire.client_messages import Source
 from agvent.wire.codec import encode_event
 from agvent.wire.parts import Answered, Call, Entered, Publication
 
@@ -127,6 +141,15 @@ def test_an_obligation_that_ended_is_a_gap(records: list[Record], gap: tuple[Any
     names = ("subscription", "publisher", "first_sequence", "last_sequence", "reason")
     assert [tuple(row[name] for name in names) for row in made.gaps] == [gap]
     assert made.deliveries == []
+
+
+def test_what_was_let_go_on_a_move_is_one_gap_and_takes_one_number() -> None:
+    """As at the home: what waited after it has the next number."""
+    source = Source("b2", 1, "ann", 0)
+    records = [arrived(1), arrived(2), arrived(3), Curtailed("ann", 2, "quota"), CaughtUp("ann")]
+    made = rows_of(OPENED, Moved("ann", (source,)), *records, Acknowledged("ann", 2, AT))
+    assert [(row["first_sequence"], row["last_sequence"], row["reason"]) for row in made.gaps] == [(1, 2, "quota")]
+    assert [row["sequence"] for row in made.deliveries] == [3]
 
 
 def test_a_replacement_is_a_close_and_an_open_and_no_gap() -> None:
