@@ -199,8 +199,13 @@ class Broker:
     def _settle(self) -> None:
         """Lets replaced versions go that no copy can ask for any more."""
         replaced = self.tables.homes.replaced
-        if replaced and replaced[0].closed <= (position := self.streams.settled()):
-            self.out.record(Settled(position))
+        if not replaced:
+            return
+        position, under_way = self.streams.settled(), self.streams.under_way()
+        later = [one for one in replaced if one.closed > position]
+        others = [one.closed for one in later if not any(one.opened <= b and a < one.closed for a, b in under_way)]
+        if others or len(later) < len(replaced):
+            self.out.record(Settled(position, tuple(others)))
 
     def _tick(self, now: int) -> None:
         self._wake = 0
@@ -210,7 +215,9 @@ class Broker:
         self.moves.tick(now)
         self.legs.tick(now)
         if self.tables.homes.replaced:
-            self.streams.ask_settled(self.tables.homes.replaced[0].closed)
+            self._settle()
+        if self.tables.homes.replaced:
+            self.streams.ask_settled(self.tables.homes.replaced[-1].closed)
 
     def _flush(self, now: int) -> None:
         if self.out.synced >= self.streams.safe_number:

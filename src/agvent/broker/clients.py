@@ -94,7 +94,7 @@ class Clients:
         foresight: Foresight,
         out: Outbox,
     ) -> None:
-        self.tables, self.gossip, self.entrance, self.out = tables, gossip, entrance, out
+        self.tables, self.streams, self.gossip, self.entrance, self.out = tables, streams, gossip, entrance, out
         self.moves, self.changes, self.foresight = moves, changes, foresight
         self.requests = Requests(tables, streams)
         self.attached: dict[str, Attachment] = {}
@@ -234,15 +234,22 @@ class Clients:
         current = homes.current.get(subscription.id)
         if current is None or current.number < message.version:
             if current is not None:
-                if homes.is_crowded(subscription.id):
-                    raise CallerError(
-                        "the subscription changes faster than the network follows", hint="try again later"
-                    )
+                self._check_replaced(subscription.id)
                 self.changes.close(subscription.id, replaced=True)
             self.changes.open(client, Interest(message.version, subscription))
         version = homes.current[subscription.id]
         type, position = version.subscription.type, version.opened
         self.out.when_synced(lambda: self.requests.subscribed(client, message.request, type, position, now))
+
+    def _check_replaced(self, key: str) -> None:
+        """Refuses another version of a subscription that has as many replaced ones as may be owed at once."""
+        replaced = self.tables.homes.replaced_of(key)
+        if len(replaced) >= limits.REPLACED_VERSIONS_MAX:
+            entries = ", ".join(self.streams.holding(replaced[0].opened, replaced[0].closed)) or "this broker"
+            raise CallerError(
+                f"the subscription changes faster than the network follows: {entries} may have events from before; "
+                "try again later, or if a broker never returns: agvent broker forget NAME"
+            )
 
     def _unsubscribe(self, link: str, client: str, message: Unsubscribe, now: int) -> None:
         key = key_of(client, message.subscription)

@@ -384,11 +384,12 @@ class Custody:
         return [copy for copy in again if copy.standing is Standing.SENT and copy.neighbour != copy.target.home]
 
     def settled(self, home: str, position: int) -> int:
-        """The least position that a copy under way to a home carries, or the one that new copies will."""
+        """The least position that a copy under way to a home carries, or the one that new copies will: it is less than
+        those of before if the home lost its disk."""
         under_way = (
             self.held[key].copies[home].target.position for key in self._of_home.get(home, ()) if self.is_entry(key)
         )
-        return min(under_way, default=position)
+        return min(position, min(under_way, default=position))
 
     def copies_message(self, held: Held, copies: list[Copy], trace: Trace) -> Copies:
         lost = held.lost.get(copies[0].target.home, "")

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from agvent import limits
 from agvent.agents.answers import Answers
 from agvent.broker.covering import calls_behaviours
 from agvent.broker.records import Closed, Marked, Opened, Settled, Stood
@@ -91,7 +90,8 @@ class HomeSubscriptions:
         self.position = record.position
 
     def settled(self, record: Settled) -> None:
-        self.replaced = [one for one in self.replaced if one.closed > record.position]
+        others = {*record.others}
+        self.replaced = [one for one in self.replaced if one.closed > record.position and one.closed not in others]
 
     def stand(self, record: Stood) -> None:
         """A version from a snapshot."""
@@ -117,9 +117,9 @@ class HomeSubscriptions:
         for one in (*self.current.values(), *self.replaced):
             yield Stood(one.client, Interest(one.number, one.subscription), one.opened, one.closed)
 
-    def is_crowded(self, key: str) -> bool:
-        """Has the subscription as many replaced versions as may be owed at once?"""
-        return sum(one.subscription.id == key for one in self.replaced) >= limits.REPLACED_VERSIONS_MAX
+    def replaced_of(self, key: str) -> list[Version]:
+        """A subscription's versions that were replaced and are still owed something, the first one first."""
+        return [one for one in self.replaced if one.subscription.id == key]
 
     def interest(self, key: str) -> Interest:
         version = self.current[key]

@@ -57,9 +57,11 @@ class Closed(Record, frozen=True, tag=4):
 
 
 class Settled(Record, frozen=True, tag=5):
-    """No copy can come any more from before this position: versions that ended before it are let go."""
+    """No copy can come any more from before this position: versions that ended before it are let go, and those that
+    ended at the positions in `others`, which no entry with copies was told of."""
 
     position: int
+    others: tuple[int, ...] = ()
 
 
 class Heard(Record, frozen=True, tag=6):

@@ -33,6 +33,7 @@ class Stream(msgspec.Struct):
     fresh: bool  # it was never sent a Delta, by this boot or an earlier one, before this stream began
     number: int = 0  # the last Delta it acknowledged; 0: unknown what it has
     position: int = 0  # what it has applied, as it said
+    told: int = 0  # the last position it was ever sent: none of its copies carries a later one
     considered: int = 0  # the version of its advertisements that `number` answered
     epoch: int = 0
     settled: int = 0
@@ -67,6 +68,8 @@ class Streams:
             self.covering.add(key, version.subscription.type, version.condition)
         for owner in self._table.owners():
             self.considered(owner, fresh=self._homes.position == 0)
+        for stream in self.streams.values():
+            stream.told = self._homes.position
 
     def considered(self, owner: str, *, fresh: bool = True) -> None:
         """An owner's advertisements changed: it is owed an answer, with what overlaps now."""
@@ -194,6 +197,7 @@ class Streams:
             stream = self.streams[owner]
             self.waiting[owner] = None
             stream.sent, stream.asked, stream.wait_us = delta, False, limits.ANSWER_WAIT_US
+            stream.told = delta.position
             stream.due = now + stream.wait_us * count
             stream.held.update(roots)
             for key in ended:
@@ -228,6 +232,15 @@ class Streams:
         """The position before which no copy can come any more."""
         return min((stream.settled for stream in self.streams.values()), default=self._homes.position)
 
+    def under_way(self) -> set[tuple[int, int]]:
+        """The positions that copies from the entries may carry, as (first, last). An entry that cannot be reached has
+        none later than it was told: versions that came after that wait for the others only."""
+        return {(one.settled, one.told) for one in self.streams.values()}
+
+    def holding(self, opened: int, closed: int) -> list[str]:
+        """The entries from which a copy for a version between these positions may come."""
+        return [owner for owner, one in self.streams.items() if opened <= one.told and one.settled < closed]
+
     def ask_settled(self, position: int) -> None:
         """Asks the entries that may still have copies from before a position: a Delta that changes nothing."""
         for owner, stream in self.streams.items():
@@ -249,7 +262,7 @@ class Streams:
         assert self.waiting.keys() == {owner for owner, stream in self.streams.items() if stream.sent is not None}
         assert self._stirred.keys() <= self.streams.keys()
         for owner, stream in self.streams.items():
-            assert stream.position <= self._homes.position
+            assert stream.settled <= stream.position <= stream.told <= self._homes.position
             assert owner in self._table
 
 
