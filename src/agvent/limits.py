@@ -183,6 +183,10 @@ nobody here has heard of: until a broker that just joined knows the others. Then
 SOURCES_MAX: Final = 64
 """Homes that a client may name as those before: it would have to move on so often within five minutes."""
 
+CLIENT_KEYS_MAX: Final = SOURCES_MAX
+"""What a client may be called at one broker, to which it came back so often before that had handed over what it had
+from the times before."""
+
 RETRIED_MAX: Final = 16
 """Changes of entry that a publication tells of, and that a home remembers of a publisher's life."""
 
@@ -233,6 +237,10 @@ PRINCIPAL_CONNECTIONS_MAX: Final = 256
 
 CLIENT_SUBSCRIPTIONS_MAX: Final = 100_000
 """Subscriptions of one client, some 2 KB each in the index."""
+
+PUBLISHER_TYPES_MAX: Final = 4_096
+"""Types that one publisher advertises at a broker, those it took back counted too: each leaves a tombstone of some
+hundred bytes at every broker."""
 
 CLIENT_UNACKNOWLEDGED_MAX: Final = 2 * PUBLISH_EVENTS_MAX
 """Events that a client process keeps unacknowledged before `publish` waits: enough to fill any credit."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from agvent import limits
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.behaviours import agvent
@@ -156,6 +157,24 @@ def test_the_last_publisher_of_a_type_is_missed() -> None:
     world.ask("ben", "unadvertise", "Item")
     world.wait(1)
     assert told(world, "ada", TypeGone) == [TypeGone("Item")]
+
+
+def test_a_tombstone_is_a_name_and_there_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a type that was taken back brokers keep no more than its name. A publisher has so many names at a broker, and
+    may use each again."""
+    monkeypatch.setattr(limits, "PUBLISHER_TYPES_MAX", 3)
+    world = line()
+    for number in (1, 2, 3, 1, 4):
+        world.ask("p", "advertise", AgventType(name=f"T{number}", description="d" * 1_000, ancestors=("Thing",)))
+        world.wait(1)
+        world.ask("p", "unadvertise", f"T{number}")
+        world.wait(1)
+    entries = [
+        entry for owned in world.brokers["B3"].broker.tables.advertisements.snapshot() for entry in owned.entries
+    ]
+    assert [(entry.type, entry.live) for entry in entries] == [(AgventType(name=f"T{n}"), False) for n in (1, 2, 3)]
+    reasons = [message.reason for message in told(world, "p", Refused) if isinstance(message, Refused)]
+    assert reasons == ["'p' has advertised 3 types here"]
 
 
 def test_a_type_that_was_not_advertised_cannot_be_published() -> None:

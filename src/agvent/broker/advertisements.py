@@ -7,14 +7,21 @@ events without a type.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 
 import msgspec
 
+from agvent import limits
 from agvent.broker.records import Owned
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Adverts, Entry
 from agvent.wire.sizes import portions
+
+
+def tombstone(version: int, publisher: str, type: str) -> Entry:
+    """What stays of an advertisement that was taken back: of its type, the name."""
+    return Entry(version, publisher, AgventType(name=type), False)
 
 
 class Owner(msgspec.Struct):
@@ -24,6 +31,7 @@ class Owner(msgspec.Struct):
     version: int
     gone: bool = False
     entries: dict[tuple[str, str], Entry] = {}
+    types: dict[str, int] = {}  # publisher -> how many of `entries` are its
     reach: frozenset[str] = frozenset()  # live types and their ancestors: what a subscription may name
 
 
@@ -81,14 +89,16 @@ class Advertisements:
         if owner is None or owner.incarnation < record.incarnation:
             if owner is not None:
                 self._set_reach(record.owner, frozenset())
-            owner = self._owners[record.owner] = Owner(record.incarnation, 0, entries={})
+            owner = self._owners[record.owner] = Owner(record.incarnation, 0, entries={}, types={})
         assert owner.incarnation == record.incarnation
         assert owner.version < record.version
         owner.version, owner.gone = record.version, record.gone
         for entry in record.entries:
             key = (entry.publisher, entry.type.name)
+            if key not in owner.entries:
+                owner.types[entry.publisher] = owner.types.get(entry.publisher, 0) + 1
             if key not in owner.entries or owner.entries[key].version < entry.version:
-                owner.entries[key] = entry
+                owner.entries[key] = entry if entry.live else tombstone(entry.version, *key)
         if owner.entries:
             live = [entry.type for entry in owner.entries.values() if entry.live and not record.gone]
             self._set_reach(record.owner, frozenset(name for type in live for name in (type.name, *type.ancestors)))
@@ -130,6 +140,11 @@ class Advertisements:
         entry = self._owners[owner].entries.get((publisher, type)) if owner in self else None
         return entry if entry is not None and entry.live else None
 
+    def has_room(self, owner: str, publisher: str, type: str) -> bool:
+        """May a publisher advertise a type there, beside those it has and had?"""
+        known = self._owners[owner]
+        return (publisher, type) in known.entries or known.types.get(publisher, 0) < limits.PUBLISHER_TYPES_MAX
+
     def publishes(self, owner: str, publisher: str, type: str) -> AgventType | None:
         """The type as this publisher advertised it there."""
         entry = self.entry(owner, publisher, type)
@@ -170,3 +185,4 @@ class Advertisements:
     def check(self) -> None:
         for owner in self._owners.values():
             assert all(entry.version <= owner.version for entry in owner.entries.values())
+            assert owner.types == Counter(publisher for publisher, _ in owner.entries)

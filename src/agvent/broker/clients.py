@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from agvent import limits
+from agvent.broker.advertisements import tombstone
 from agvent.broker.changes import Changes
 from agvent.broker.deliveries import Client
 from agvent.broker.entering import Entrance, is_self_routing
@@ -19,7 +20,7 @@ from agvent.broker.gossip import Gossip
 from agvent.broker.homes import key_of, parsed_to
 from agvent.broker.moving import Moves
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Acknowledged, Curtailed, Joined, Noticed
+from agvent.broker.records import Acknowledged, Curtailed, Joined, Left, Noticed
 from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
@@ -140,6 +141,9 @@ class Clients:
             self.lost_link(old)
         key = self._key(attach)
         if key not in self.tables.deliveries.clients:
+            if not self._has_room(attach.client):
+                self.out.send(link, Refused(0, 0, f"{attach.client!r} came back before it had what waited here for it"))
+                return
             self.out.record(Joined(key))
         client = self.tables.deliveries.clients[key]
         if (attach.broker, attach.incarnation) == (self.tables.name, self.tables.incarnation):
@@ -154,6 +158,16 @@ class Clients:
                 self.tables.deliveries.attach(client.name, link)
 
         self.out.when_synced(welcome)
+
+    def _has_room(self, name: str) -> bool:
+        """May a client have another key here? Where it has many, those for which nothing is left here go."""
+        deliveries = self.tables.deliveries
+        if len(deliveries.keys_of(name)) >= limits.CLIENT_KEYS_MAX:
+            clients = [deliveries.clients[key] for key in deliveries.keys_of(name)]
+            for client in clients:
+                if not client.claimed and self.moves.is_drained(client):
+                    self.out.record(Left(client.name))
+        return len(deliveries.keys_of(name)) < limits.CLIENT_KEYS_MAX
 
     def _key(self, attach: Attach) -> str:
         """What the client is called here: one that was at home elsewhere has moved once more."""
@@ -195,6 +209,8 @@ class Clients:
         table, name, publisher = self.tables.advertisements, self.tables.name, name_of(client)
         known = table.entry(name, publisher, message.type.name)
         if known is None or (known.type, known.code) != (message.type, message.code):
+            if not table.has_room(name, publisher, message.type.name):
+                raise CallerError(f"{publisher!r} has advertised {limits.PUBLISHER_TYPES_MAX} types here")
             self.gossip.change(Entry(table.version(name) + 1, publisher, message.type, True, message.code))
         version = table.version(name)
         self.out.when_synced(lambda: self.requests.advertised(client, message.request, version, now))
@@ -203,7 +219,7 @@ class Clients:
         table, name, publisher = self.tables.advertisements, self.tables.name, name_of(client)
         type = table.publishes(name, publisher, message.type)
         if type is not None:
-            self.gossip.change(Entry(table.version(name) + 1, publisher, type, False))
+            self.gossip.change(tombstone(table.version(name) + 1, publisher, type.name))
         self._done(link, message.request)
 
     def _get_advertisements(self, link: str, client: str, message: GetAdvertisements, now: int) -> None:
@@ -226,6 +242,8 @@ class Clients:
     # Subscriptions
 
     def _subscribe(self, link: str, client: str, message: Subscribe, now: int) -> None:
+        if message.version > limits.INT_MAX:
+            raise CallerError(f"a version is at most {limits.INT_MAX}, not {message.version}")
         homes = self.tables.homes
         _check_id(message.subscription.id)
         check_request(message)
@@ -278,15 +296,18 @@ class Clients:
     def _publish(self, link: str, client: str, message: Publish, now: int) -> None:
         """Events are taken in the order of their sequences: a large one may come later than its followers.
 
-        Where custody is full they wait, and with them their publisher, whose credit they are.
+        Where custody is full they wait, and with them their publisher, whose credit they are; and where as many of its
+        events wait for the answers of behaviours.
         """
         attachment, publication = self.attached[link], message.publication
         if publication.publisher != attachment.name:
             raise CallerError(f"{attachment.name!r} cannot publish as {publication.publisher!r}")
         if not 0 < publication.count <= min(publication.sequence, limits.BATCH_EVENTS_MAX):
             raise CallerError(f"a batch has at most {limits.BATCH_EVENTS_MAX} events, not {publication.count}")
+        if publication.sequence > limits.INT_MAX:
+            raise CallerError(f"a sequence is at most {limits.INT_MAX}, not {publication.sequence}")
         expected, fast = attachment.expected, publication.fast
-        if publication.first > expected[fast] or self.tables.custody.is_full():
+        if publication.first > expected[fast] or self._is_full(attachment.name, fast=fast):
             attachment.keep(publication)
             self._early[link] = None
             return
@@ -294,7 +315,10 @@ class Clients:
         while following is not None:
             expected[fast] = max(expected[fast], following.sequence + 1)
             self._accept(link, following, now)
-            following = None if self.tables.custody.is_full() else attachment.following(fast=fast)
+            following = None if self._is_full(attachment.name, fast=fast) else attachment.following(fast=fast)
+
+    def _is_full(self, publisher: str, *, fast: bool) -> bool:
+        return self.tables.custody.is_full() or self.entrance.is_full(publisher, fast=fast)
 
     def _accept(self, link: str, publication: Publication, now: int) -> None:
         """Gives an event to the dispatch, and acknowledges it when it is in; a repeat is only acknowledged."""

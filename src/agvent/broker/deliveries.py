@@ -205,6 +205,10 @@ class Deliveries:
         """The key of a client that says only its name: that of its last move here."""
         return max(self._keys.get(name, ()), key=moves_of, default=client_key(name, 0))
 
+    def keys_of(self, name: str) -> list[str]:
+        """What a client is called here."""
+        return list(self._keys.get(name, ()))
+
     def _file(self, client: Client) -> None:
         if client.name not in self.clients:
             self.clients[client.name] = client

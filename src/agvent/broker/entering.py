@@ -50,6 +50,7 @@ class Entrance:
     def __init__(self, tables: Tables, dispatch: Dispatch, arriving: Arriving, stops: Stops, out: Outbox) -> None:
         self.tables, self.dispatch, self.arriving, self.stops, self.out = tables, dispatch, arriving, stops, out
         self._entering: dict[tuple[str, bool], deque[Entering]] = {}  # publisher, fast -> events not yet accepted
+        self._bytes: dict[tuple[str, bool], int] = {}  # and their bytes
         self._running: dict[int, tuple[deque[Entering], Entering]] = {}  # the number of a Run -> what it is for
         self._runs = 0
 
@@ -57,15 +58,37 @@ class Entrance:
         """Takes an event in, and calls `then` when it is. One whose behaviours must be asked waits for their answers,
         and its publisher's next ones wait behind it; theirs are asked meanwhile."""
         entering = Entering(publication, event, then)
-        queue = self._entering.setdefault((publication.publisher, publication.fast), deque())
-        queue.append(entering)
-        self._advance(queue, entering, now)
+        self._advance(self._wait(entering), entering, now)
 
     def refuse(self, publication: Publication, then: Callable[[], None], now: int) -> None:
         """Calls `then` in the publication's turn: to settle it acknowledges all that came before it."""
-        queue = self._entering.setdefault((publication.publisher, publication.fast), deque())
-        queue.append(Entering(publication, Event(), then, is_refused=True))
+        queue = self._wait(Entering(publication, Event(), then, is_refused=True))
         self._enter(queue, now)
+
+    def _wait(self, entering: Entering) -> deque[Entering]:
+        """Puts an event behind its publisher's others."""
+        key = (entering.publication.publisher, entering.publication.fast)
+        queue = self._entering.setdefault(key, deque())
+        queue.append(entering)
+        self._bytes[key] = self._bytes.get(key, 0) + len(entering.publication.event)
+        return queue
+
+    def is_full(self, publisher: str, *, fast: bool) -> bool:
+        """Wait as many of a publisher's events here as it may have unacknowledged? The next ones wait in its credit."""
+        key = (publisher, fast)
+        count = len(self._entering.get(key, ()))
+        return count >= limits.PUBLISH_EVENTS_MAX or self._bytes.get(key, 0) >= limits.PUBLISH_BYTES_MAX
+
+    def waiting(self) -> dict[tuple[str, bool], int]:
+        """How many events of each publisher wait for answers, fast ones apart."""
+        return {key: len(queue) for key, queue in self._entering.items() if queue}
+
+    def _leave(self, queue: deque[Entering]) -> Entering:
+        """The first event waits no longer."""
+        entering = queue.popleft()
+        publication = entering.publication
+        self._bytes[publication.publisher, publication.fast] -= len(publication.event)
+        return entering
 
     def accept_batch(self, publication: Publication, types: Iterable[tuple[str, ...]], now: int) -> bool:
         """Takes a batch in as one; not if its events must be looked at one by one, which changes nothing."""
@@ -98,11 +121,11 @@ class Entrance:
         while queue and not queue[0].run:
             entering = queue[0]
             if entering.is_refused or self._is_accepted(entering.publication):  # said again while it waited
-                queue.popleft().then()
+                self._leave(queue).then()
                 continue
             homes, local = self._prepared(queue, entering, now)
             if not entering.run:
-                queue.popleft()
+                self._leave(queue)
                 if entering.decision is None:
                     self._accept(entering, homes, bool(local), now)
                 else:

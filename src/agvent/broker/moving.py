@@ -16,6 +16,7 @@ from __future__ import annotations
 from itertools import islice
 
 from agvent import limits
+from agvent.broker.advertisements import tombstone
 from agvent.broker.changes import Changes
 from agvent.broker.deliveries import Client
 from agvent.broker.gossip import Gossip
@@ -26,7 +27,7 @@ from agvent.broker.router import Router
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.wire.batches import after_number
-from agvent.wire.broker_messages import Claim, Entry, Handing, Passed
+from agvent.wire.broker_messages import Claim, Handing, Passed
 from agvent.wire.client_messages import Deliver, Source
 from agvent.wire.names import name_of
 
@@ -167,7 +168,7 @@ class Moves:
             return
         is_known = client.claimed  # so it is attached nowhere
         self._take_note(client, claim, now)
-        if is_known and claim.close and self._is_drained(client):
+        if is_known and claim.close and self.is_drained(client):
             self.out.record(Left(client.name))
             self._closing.pop(client.name, None)
             self._hand(claim, (), True, now)
@@ -193,9 +194,10 @@ class Moves:
         table, name = self.tables.advertisements, self.tables.name
         if self.tables.deliveries.current(name_of(key)) == key:
             for type in table.types_of(name, name_of(key)):
-                self.gossip.change(Entry(table.version(name) + 1, name_of(key), type, False))
+                self.gossip.change(tombstone(table.version(name) + 1, name_of(key), type.name))
 
-    def _is_drained(self, client: Client) -> bool:
+    def is_drained(self, client: Client) -> bool:
+        """Is there nothing here for a client, nor anything to come?"""
         return not (client.durable.waiting or client.is_moving or self.tables.homes.of_client(client.name))
 
     def _next(self, client: Client) -> tuple[Passed, ...]:

@@ -112,11 +112,14 @@ class Chronicle:
             self.carried.known[record.owner] = record.incarnation
             return
         for entry in record.entries:
+            key = (entry.publisher, entry.type.name)
+            if entry.live:
+                self.carried.types[key] = entry.type
+            type_ = self.carried.types.get(key, entry.type)  # a tombstone has its name alone
             advertisement = Advertisement(
-                type=entry.type, publisher=entry.publisher, broker=self.name, advertised_at=moment(at)
+                type=type_, publisher=entry.publisher, broker=self.name, advertised_at=moment(at)
             )
             (self.rows.advertisements if entry.live else self.rows.withdrawn).append(advertisement)
-            self.carried.types[entry.publisher, entry.type.name] = entry.type
             if entry.code:
                 self.rows.programs.append(program_row(self.name, entry, at))
 

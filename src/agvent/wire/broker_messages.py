@@ -18,7 +18,8 @@ class Hello(Message, frozen=True, tag=1):
 
 
 class Entry(Part, frozen=True):
-    """One advertisement of an owner's, or its tombstone: `type` says what it was, `live` whether it still is.
+    """One advertisement of an owner's, or, where it is not `live`, its tombstone: of the `type` that has the name
+    alone.
 
     `code` is the signed program of an agvent type: with the advertisement it is brought to every broker once."""
 

@@ -109,6 +109,8 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         (Attach("ada", 1, 0, 0, 1, 1, "B2", -3), "a client moves at most 524288 times, not -3"),
         (Attach("ada", 1, 0, 0, 1, 1, "B2", 1 << 60), "a client moves at most 524288 times, not 1152921504606846976"),
         (Attach("ada~1", 0, 0, 0, 1, 1), "'ada~1' cannot name a client"),
+        (Publish(Publication("ada", 1 << 63, EVENT)), "a sequence is at most 9223372036854775807"),
+        (Subscribe(1, 1 << 63, Subscription(id="s")), "a version is at most 9223372036854775807"),
     ],
     ids=[
         "another's name",
@@ -125,6 +127,8 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         "less than no moves",
         "many moves",
         "a key for a name",
+        "a sequence beyond the log's",
+        "a version beyond the log's",
     ],
 )
 def test_a_mistake_is_refused_and_changes_nothing(message: object, reason: str) -> None:
@@ -182,3 +186,38 @@ def test_refusals_keep_their_place_among_a_publishers_events() -> None:
         [(Refused, 2), (Published, 1), (Published, 2)],
         [(Refused, 4), (Published, 3), (Published, 4)],
     ]
+
+
+def test_what_waits_for_answers_is_held_to_the_publishers_credit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who sends more than it may have unacknowledged has the rest wait as if it were early, and all come in order."""
+    monkeypatch.setattr(limits, "PUBLISH_EVENTS_MAX", 3)
+    broker = attached()
+    subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
+    synced(broker, broker.step([subscribe], 3), 3)
+    effects = broker.step([Came("ada", Publish(Publication("ada", number, EVENT))) for number in range(1, 9)], 4)
+    assert broker.entrance.waiting() == {("ada", False): 3}
+    delivered = []
+    while runs := [effect for effect in effects if isinstance(effect, Run)]:
+        answers = [Ran(run.number, (Answered(run.calls[0], 6),)) for run in runs]
+        effects = synced(broker, broker.step(answers, 5), 5)
+        delivered += [e.message.sequence for e in effects if isinstance(e, Send) and isinstance(e.message, Deliver)]
+    assert delivered == list(range(1, 9))
+    assert broker.entrance.waiting() == {}
+
+
+def test_a_client_that_says_it_moved_has_few_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those for which there is nothing here give way; one more than may be owed something is refused."""
+    monkeypatch.setattr(limits, "CLIENT_KEYS_MAX", 4)
+    broker = attached()
+    for moves in range(1, 20):
+        synced(broker, broker.step([Came("ada", Attach("ada", 1, 0, 0, 1, 1, "B7", moves))], 3), 3)
+        assert len(broker.tables.deliveries.keys_of("ada")) <= 4
+    refused = []
+    for moves in range(20, 30):
+        subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s")))
+        attach = Came("ada", Attach("ada", 1, 0, 0, 1, 1, "B7", moves))
+        effects = synced(broker, broker.step([attach, subscribe], 4), 4)
+        refused += [e.message.reason for e in effects if isinstance(e, Send) and isinstance(e.message, Refused)]
+    assert {*refused} == {"'ada' came back before it had what waited here for it"}
+    assert len(broker.tables.deliveries.keys_of("ada")) == 4
+    broker.check()
