@@ -149,6 +149,48 @@ class IgnoresTheWindow(Broken):
         self.arriving.confirm = lambda entered, publication: None  # type: ignore[method-assign]
 
 
+class KeepsAllCopies(Broken):
+    """Its custody is never full, and no home has a share of it."""
+
+    def spoil(self) -> None:
+        custody = self.tables.custody
+        custody.is_full = lambda: False  # type: ignore[method-assign]
+        custody.beyond_quota = list  # type: ignore[method-assign]
+
+
+class HoldsAllBack(KeepsAllCopies):
+    """And takes no copy for the next one."""
+
+    def spoil(self) -> None:
+        super().spoil()
+        self.tables.arrivals.is_next = lambda entered, publication, target: False  # type: ignore[method-assign]
+
+
+class KeepsAllDeliveries(Broken):
+    def spoil(self) -> None:
+        self.tables.deliveries.over_quota = lambda *, fast: []  # type: ignore[method-assign]
+
+
+class KeepsAllBesideAMove(Broken):
+    def spoil(self) -> None:
+        self.tables.deliveries.crowded = list  # type: ignore[method-assign]
+
+
+class TakesAllThatIsHandedOver(Broken):
+    """From an old home that closes nothing, because its new one never says that it may."""
+
+    def spoil(self) -> None:
+        self.moves._hopeless = lambda client, source, now: ""  # type: ignore[method-assign]
+        self.moves._is_in_force = lambda client: False  # type: ignore[method-assign]
+
+
+class AsksForAll(Broken):
+    """However many events of a publisher wait for answers."""
+
+    def spoil(self) -> None:
+        self.entrance.is_full = lambda publisher, *, fast: False  # type: ignore[method-assign]
+
+
 class _Repetitive(Custody):
     def sent(self, copy: Copy, neighbour: str, now: int) -> None:
         copy.neighbour = neighbour  # and it still waits

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
+
 import pytest
 
+from agvent import limits
 from agvent.broker.broker import Broker
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.sim.behaviours import agvent
 from agvent.sim.checkers import CHECKERS
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
@@ -17,7 +22,9 @@ from agvent.sim.plan import Plan, Workload
 from agvent.sim.run import run
 from agvent.sim.topology import Edge
 from agvent.sim.world import World
-from agvent.wire.client_messages import Deliver
+from agvent.wire.client_messages import Deliver, Publish
+from agvent.wire.codec import encode_event
+from agvent.wire.parts import Publication
 from tests.sim import broken
 
 SEEDS = range(12)
@@ -120,6 +127,99 @@ def test_memory_is_bounded_by_the_window(make: type[Broker], sentences: int) -> 
         world.ask("p", "publish", Event())
     world.run(world.now + 2 * SECOND)
     assert len(unbounded(world, Ledger(world.history))) == sentences
+
+
+SMALL = {
+    "COPIES_MAX": 20,
+    "COPIES_BYTES_MAX": 20_000,
+    "HOME_COPIES_MAX": 10,
+    "HOME_COPIES_BYTES_MAX": 10_000,
+    "CLIENT_DELIVERIES_MAX": 20,
+    "CLIENT_QUEUE_BYTES_MAX": 20_000,
+    "PUBLISH_CREDIT": 10,
+    "PUBLISH_BYTES_MAX": 10_000,
+    "PUBLISH_EVENTS_MAX": 10,
+    "PUBLISH_UNDER_WAY_MAX": 12,
+    "CHUNK_BYTES_MAX": 4_000,
+    "EVENT_BYTES_MAX": 2_000,
+}
+"""Bounds that eighty events of a thousand bytes are beyond."""
+
+
+def publish_eighty(world: World, **options: bool) -> None:
+    for _ in range(80):
+        world.ask("p", "publish", Event(attributes={"x": "x" * 1_000}), **options)
+        world.run(world.now + SECOND // 10)
+
+
+def copies_for_who_is_away(world: World) -> None:
+    world.network.paths["B1", "B2"].cut = world.network.paths["B2", "B1"].cut = True
+    publish_eighty(world)
+
+
+def deliveries_for_who_is_away(world: World) -> None:
+    world.clients["s"].leave()
+    publish_eighty(world)
+
+
+def fast_deliveries_for_who_is_away(world: World) -> None:
+    world.clients["s"].leave()
+    publish_eighty(world, fast=True)
+
+
+def a_move_from_who_is_away(world: World) -> None:
+    world.brokers["B2"].crash(with_disk=True)
+    world.move("s", "B1")
+    world.run(world.now + 5 * SECOND)
+    publish_eighty(world)
+
+
+def a_move(world: World) -> None:
+    world.move("s", "B1")
+    publish_eighty(world)
+
+
+def questions(world: World) -> None:
+    """From a client that heeds no credit."""
+    world.ask("s", "subscribe", Subscription(id="dear", filter="is_dear(5)"))
+    world.run(world.now + SECOND)
+    content = encode_event(agvent(Event(attributes={"price": 7})))
+    for sequence in range(1, 81):
+        world.clients["p"].send("B1", Publish(Publication("p", sequence, content)))
+    world.clients["p"].pump()
+    world.run(world.now + SECOND)
+
+
+@pytest.mark.parametrize(
+    ("story", "make", "named"),
+    [
+        (copies_for_who_is_away, broken.KeepsAllCopies, ["copies", "bytes of copies"]),
+        (publish_eighty, broken.HoldsAllBack, ["early copies", "copies", "bytes of copies"]),
+        (deliveries_for_who_is_away, broken.KeepsAllDeliveries, ["deliveries", "bytes of deliveries"]),
+        (fast_deliveries_for_who_is_away, broken.KeepsAllDeliveries, ["fast deliveries", "bytes of fast deliveries"]),
+        (
+            a_move_from_who_is_away,
+            broken.KeepsAllBesideAMove,
+            ["deliveries beside a move", "bytes of deliveries beside a move"],
+        ),
+        (a_move, broken.TakesAllThatIsHandedOver, ["bytes handed over"]),
+        (questions, broken.AsksForAll, ["copies", "events that wait for answers"]),
+    ],
+)
+def test_every_bound_of_memory_is_seen_to_fail(
+    monkeypatch: pytest.MonkeyPatch, story: Callable[[World], None], make: type[Broker], named: list[str]
+) -> None:
+    """A broker that does not hold one is found by that very bound; ours stays within all of them."""
+    for limit, most in SMALL.items():
+        monkeypatch.setattr(limits, limit, most)
+    for one, expected in ((Broker, []), (make, named)):
+        world = world_of(one, [("B1", "B2")], {"p": "B1", "s": "B2"})
+        world.check_every = 1
+        world.ask("s", "subscribe", Subscription(id="all"))
+        world.run(world.now + SECOND)
+        story(world)
+        sentences = unbounded(world, Ledger(world.history))
+        assert [re.split(r" had \d+ |, at most", sentence)[1] for sentence in sentences] == expected
 
 
 def test_every_checker_has_a_test() -> None:

@@ -18,6 +18,7 @@ import msgspec
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Came, Effect, Input, Send
 from agvent.broker.records import Record
+from agvent.sim.kept import kept
 from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
 from agvent.sim.topology import Edge
@@ -251,12 +252,9 @@ class World:
                 return
 
     def _count_up(self, node: BrokerNode) -> None:
-        tables = node.broker.tables
-        most = self.most.setdefault(node.name, {"copies": 0, "untaken": 0, "deliveries": 0})
-        most["copies"] = max(most["copies"], len(tables.custody.held))
-        most["untaken"] = max(most["untaken"], *tables.custody.untaken.values(), 0)
-        queues = (len(client.durable.waiting) for client in tables.deliveries.clients.values())
-        most["deliveries"] = max(most["deliveries"], *queues, 0)
+        most = self.most.setdefault(node.name, {})
+        for what, count in kept(node.broker).items():
+            most[what] = max(count, most.get(what, 0))
 
     def synced(self, node: BrokerNode, records: list[Record]) -> None:
         for record in records:

@@ -152,6 +152,12 @@ def test_what_was_let_go_on_a_move_is_one_gap_and_takes_one_number() -> None:
     assert [row["sequence"] for row in made.deliveries] == [3]
 
 
+def test_what_was_withdrawn_is_the_type_as_it_was_advertised() -> None:
+    """Its tombstone has only the name."""
+    made = rows_of(ADVERTISED, Owned("b1", 1, 2, (Entry(2, "nyse", AgventType(name="Quote"), False),), False))
+    assert [one.type for one in made.withdrawn] == [QUOTE]
+
+
 def test_a_replacement_is_a_close_and_an_open_and_no_gap() -> None:
     """A replaced version is still owed what entered before."""
     later = Opened(3, "ann", Interest(4, CHEAP), 3)
