@@ -134,8 +134,8 @@ LARGE_MESSAGES_MAX: Final = 4
 """Large messages that a link takes apart at once, so that a receiver puts together at most four."""
 
 REPLACED_VERSIONS_MAX: Final = 16
-"""Versions of one subscription that were replaced while events from before may still come; the next change is
-refused."""
+"""Versions of one subscription that were replaced while events from before may still come: thirty-two changes a second
+while all brokers answer at once. The next change is refused."""
 
 ANSWER_WAIT_US: Final = 2_000_000
 ANSWER_WAIT_MAX_US: Final = 16_000_000

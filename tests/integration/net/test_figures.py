@@ -51,6 +51,7 @@ def test_figures_are_there_for_machines(tmp_path: Path) -> None:
                 "agvent_deliveries_waiting": "3",
                 'agvent_link_up{neighbour="B2"}': "0",
                 "agvent_disk_full": "0",
+                'agvent_fast_events_lost_total{reason="crash"}': "0",
             }
             assert {name: found[name] for name in expected} == expected
             status = msgspec.json.decode(await asyncio.to_thread(fetched, port, "/status"))
