@@ -19,6 +19,7 @@ from agvent.broker.requests import Asked, Requests
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
 from agvent.wire.broker_messages import Copies, Journey
+from agvent.wire.messages import AnyMessage
 from agvent.wire.parts import Entered, Publication, Target
 
 
@@ -199,6 +200,37 @@ class _Repetitive(Custody):
 class SendsTwice(Broken):
     def spoil(self) -> None:
         self.tables.custody.__class__ = _Repetitive
+
+
+class SendsToEveryHome(Broken):
+    """Takes every home for one that wants the event."""
+
+    def spoil(self) -> None:
+        interests = self.tables.interests
+        interests.wanting = lambda event, behaviours: list(interests.homes)  # type: ignore[method-assign]
+
+
+class TellsTheNeighbours(Broken):
+    """Gives an event to its other neighbours too, for no home."""
+
+    def spoil(self) -> None:
+        tell = self.router.tell
+
+        def talkative(neighbour: str, message: AnyMessage) -> None:
+            tell(neighbour, message)
+            if isinstance(message, Copies):
+                passed = {neighbour, *(broker for broker, _ in message.trace)}
+                for other in [one for one in self.router.links if one not in passed]:
+                    tell(other, msgspec.structs.replace(message, targets=()))
+
+        self.router.tell = talkative  # type: ignore[method-assign]
+
+
+class KeepsStaleRoutes(Broken):
+    """Goes on sending through a neighbour whose link is down."""
+
+    def spoil(self) -> None:
+        self.router.down = self.router.names.get  # type: ignore[method-assign, assignment]
 
 
 # Of agvents that find their own way

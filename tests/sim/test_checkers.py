@@ -19,7 +19,7 @@ from agvent.sim.checkers.order import out_of_order
 from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
 from agvent.sim.plan import Plan, Workload
-from agvent.sim.run import run
+from agvent.sim.run import judged, run
 from agvent.sim.topology import Edge
 from agvent.sim.world import World
 from agvent.wire.client_messages import Deliver, Publish
@@ -38,7 +38,11 @@ MISTAKES = [
     ("unconfirmed", broken.ConfirmsTooEarly, "line", "none"),
     ("convergence", broken.ResurrectsAdvertisements, "tree", "none"),
     ("custody", broken.NeverConfirms, "line", "none"),
+    ("custody", broken.KeepsStaleRoutes, "ring", "members"),
+    ("unconfirmed", broken.KeepsStaleRoutes, "ring", "members"),
     ("traffic", broken.SendsTwice, "line", "none"),
+    ("traffic", broken.SendsToEveryHome, "star", "none"),
+    ("traffic", broken.TellsTheNeighbours, "star", "none"),
 ]
 
 
@@ -71,6 +75,26 @@ def test_a_checker_finds_the_mistake_it_is_for(checker: str, make: type[Broker],
 def test_a_checker_finds_a_mistake_with_agvents(checker: str, make: type[Broker], topology: str, faults: str) -> None:
     """So does one with a deliberate mistake in what it does with agvents that find their own way."""
     assert checker in found(make, topology=topology, faults=faults, couriers=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "sentences"),
+    [
+        (Broker, []),
+        (broken.SendsToEveryHome, ["traffic: p:1 reached B3, where nobody wants it"]),
+        (broken.TellsTheNeighbours, ["traffic: p:1 reached B3, where nobody wants it"]),
+    ],
+)
+def test_an_event_goes_where_somebody_wants_it(make: type[Broker], sentences: list[str]) -> None:
+    """Of two neighbours one has a subscription that matches; who sends the event to the other one as well is found."""
+    world = world_of(make, [("B1", "B2"), ("B1", "B3")], {"p": "B1", "s": "B2", "t": "B3"})
+    world.ask("s", "subscribe", Subscription(id="all"))
+    world.ask("t", "subscribe", Subscription(id="dear", filter="price > 10"))
+    world.run(world.now + SECOND)
+    world.ask("p", "publish", Event(attributes={"price": 5}))
+    world.run(world.now + SECOND)
+    found = judged(Plan(seed=1), world).violations
+    assert [one for one in found if one.startswith("traffic")] == sentences
 
 
 def world_of(make: type[Broker], edges: list[Edge], clients: dict[str, str]) -> World:

@@ -11,11 +11,13 @@ among those who match. Where a broker lost its disk or left, it may go the defau
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
 from agvent.agents.answers import Answers
 from agvent.broker.journeys import Instance, instance_of, instance_of_report
-from agvent.broker.records import Accepted, Closed, Heard, Marked, Opened, Reported, Visited
+from agvent.broker.records import Accepted, Closed, Heard, Marked, Opened, Owned, Reported, Visited
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
@@ -48,19 +50,27 @@ class Known(msgspec.Struct):
 
 
 class Heads(msgspec.Struct, frozen=True):
-    """How far an entry had applied a home's stream."""
+    """How far an entry had applied a home's stream, and which version of its advertisements that answered."""
 
     incarnation: int
     position: int
+    considered: int = 0
 
 
 class AcceptedEvent(msgspec.Struct):
-    """An event, and for each home how far its entry had applied its stream."""
+    """An event, and for each home how far its entry had applied its stream; `version` is that of the entry's
+    advertisements."""
 
     record: Accepted
     event: Event
     at: int
     homes: dict[str, Heads]
+    version: int
+
+
+def matches(accepted: AcceptedEvent, known: Known) -> bool:
+    answers = Answers(accepted.record.entered.answers, accepted.event.cargo)
+    return evaluate(known.condition, accepted.event, answers) is True
 
 
 def is_for(accepted: AcceptedEvent, known: Known) -> bool:
@@ -68,8 +78,7 @@ def is_for(accepted: AcceptedEvent, known: Known) -> bool:
     publication = accepted.record.publication
     if publication.destinations and known.client not in publication.destinations:
         return False
-    answers = Answers(accepted.record.entered.answers, accepted.event.cargo)
-    if not evaluate(known.condition, accepted.event, answers):
+    if not matches(accepted, known):
         return False
     return not publication.to or evaluate(parse(publication.to), known.subscription.context or {}) is True
 
@@ -111,6 +120,7 @@ class Ledger:
 
     def _read(self, history: History) -> None:
         applied: dict[tuple[str, int], dict[str, Heads]] = {}
+        versions: dict[str, int] = {}
         unsubscribed = {(one.client, one.args[0]) for one in history.asked if one.method == "unsubscribe"}
         for on_disk in history.on_disk:
             broker = (on_disk.broker, on_disk.incarnation)
@@ -131,13 +141,16 @@ class Ledger:
                 here[on_disk.broker] = Heads(on_disk.incarnation, record.position)
                 self.positions.setdefault(broker, {})[record.epoch] = dict(here)
             elif isinstance(record, Heard):
-                here[record.home] = Heads(record.incarnation, record.position)
+                here[record.home] = Heads(record.incarnation, record.position, record.considered)
                 self.positions.setdefault(broker, {})[record.epoch] = dict(here)
             elif isinstance(record, Accepted):
                 for publication in taken_apart(record.publication):
                     single = msgspec.structs.replace(record, publication=publication)
                     event = decode_event(publication.event)
-                    self.events.append(AcceptedEvent(single, event, on_disk.at, dict(here)))
+                    version = versions.get(on_disk.broker, 0)
+                    self.events.append(AcceptedEvent(single, event, on_disk.at, dict(here), version))
+            elif isinstance(record, Owned) and record.owner == on_disk.broker:
+                versions[record.owner] = record.version
             if isinstance(record, Reported):
                 agvent = (*instance_of_report(record.report)[:4], ())
                 self.waived |= {(agvent, home) for home in record.report.declined}
@@ -166,9 +179,7 @@ class Ledger:
         found: set[Due] = set()
         publication = accepted.record.publication
         for home, heads in accepted.homes.items():
-            for known in self.versions.get((home, heads.incarnation), []):
-                if not known.opened <= heads.position or (known.closed and known.closed <= heads.position):
-                    continue
+            for known in self.open_at(home, heads):
                 if not is_for(accepted, known):
                     continue
                 due = (known.client, known.id, publication.publisher, publication.sequence)
@@ -183,6 +194,12 @@ class Ledger:
                 if is_chosen and not spared and not self._has_gap(due):
                     found.add(due)
         return found
+
+    def open_at(self, home: str, heads: Heads) -> Iterator[Known]:
+        """The versions at a home that were in force where its stream had been applied so far."""
+        for known in self.versions.get((home, heads.incarnation), []):
+            if known.opened <= heads.position and not 0 < known.closed <= heads.position:
+                yield known
 
     def _is_chosen(self, accepted: AcceptedEvent, home: str, known: Known) -> bool:
         agvent = instance_of(accepted.record.entered, accepted.record.publication, ())
