@@ -13,6 +13,7 @@ import msgspec
 from agvent import limits
 from agvent.broker.advertisements import tombstone
 from agvent.broker.changes import Changes
+from agvent.broker.covering import calls_behaviours
 from agvent.broker.deliveries import Client
 from agvent.broker.entering import Entrance, is_self_routing
 from agvent.broker.foresight import Foresight
@@ -453,7 +454,9 @@ def _check_id(id: str) -> None:
 
 def _check(publication: Publication) -> None:
     check_event(publication.event, publication.to, publication.destinations)
-    parsed_to(publication.to)
+    to = parsed_to(publication.to)
+    if to is not None and calls_behaviours(to):
+        raise CallerError(f"`to` is about a subscriber's context, which has no behaviours to call: {publication.to}")
     if len(publication.retried) > limits.RETRIED_MAX:
         raise CallerError(f"more than {limits.RETRIED_MAX} ranges of retried events")
 

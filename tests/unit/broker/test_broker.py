@@ -101,6 +101,10 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         (Publish(Publication("ada", 1, TOO_LARGE)), "the event has 16777217 bytes, at most 16777216 are carried"),
         (Subscribe(1, 1, Subscription(id="s", context={"c": "c" * limits.REQUEST_BYTES_MAX})), "the request has 1677"),
         (Advertise(1, AgventType(name="Book"), TOO_LARGE), "the request has 1677"),
+        (
+            Publish(Publication("ada", 1, EVENT, to="floor = 3 OR is_dear(5)")),
+            "`to` is about a subscriber's context, which has no behaviours to call: floor = 3 OR is_dear(5)",
+        ),
         (Subscribe(1, 1, Subscription(id="s", filter="price >> 1")), "line 1, column 8: expected a value"),
         (Publish(Publication("ada", 1, EVENT, retried=((1, 2),) * 17)), "more than 16 ranges of retried events"),
         (Move(1, (Source("B2", 1, "ben", 0),)), "'ada' cannot move what is 'ben''s"),
@@ -119,6 +123,7 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         "a large event",
         "a large subscription",
         "large code",
+        "an address that calls",
         "a bad filter",
         "retried",
         "another's queue",
