@@ -6,8 +6,9 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 from rich.console import Console
@@ -53,7 +54,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, metavar="N", help="run this seed alone")
     which.add_argument("--seeds", type=_count, default=16, metavar="K", help="how many seeds to run (16)")
-    parser.add_argument("--first-seed", type=int, default=0, metavar="N", help="the first of them (0)")
+    parser.add_argument("--first-seed", type=int, metavar="N", help="the first of them (0); not with --seed")
     parser.add_argument("--jobs", type=_count, metavar="J", help="processes (one for each core)")
     parser.add_argument("--trace", action="store_true", help="print what happens, a line each; needs --seed")
     parser.add_argument("--log", metavar="DIR", help="write the run as an event log that can be audited; needs --seed")
@@ -77,11 +78,13 @@ def run(args: argparse.Namespace) -> int:
     for option, given in (("--trace", args.trace), ("--log", args.log)):
         if given and args.seed is None:
             args.complain(f"{option} needs --seed: it shows one run")
-    first, count = (args.first_seed, args.seeds) if args.seed is None else (args.seed, 1)
+    if args.seed is not None and args.first_seed is not None:
+        args.complain("--first-seed begins a row of --seeds: --seed is one alone")
+    first, count = (args.first_seed or 0, args.seeds) if args.seed is None else (args.seed, 1)
     chosen = {"topology": args.topology, "faults": args.faults, "couriers": args.couriers}
     plans = [plan_of(seed, **chosen) for seed in range(first, first + count)]
     if args.trace or args.log:
-        _show(plans[0], trace=args.trace, log=args.log)
+        _show(plans[0], trace=args.trace, log=args.log, out=sys.stderr if args.json else sys.stdout)
     summary = Summary(faults={})
     jobs = 1 if count == 1 else min(args.jobs or os.cpu_count() or 1, count)
     verdicts = _on_spark(plans, args.master) if args.spark or args.master else sweep(plans, jobs=jobs)
@@ -93,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     return 1 if summary.violations else 0
 
 
-def _show(plan: Plan, *, trace: bool, log: str | None) -> None:
+def _show(plan: Plan, *, trace: bool, log: str | None, out: TextIO) -> None:
     """Runs a plan once more, to look at it."""
     from agvent.sim.log import write_log  # noqa: PLC0415
     from agvent.sim.run import simulated  # noqa: PLC0415
@@ -102,7 +105,7 @@ def _show(plan: Plan, *, trace: bool, log: str | None) -> None:
 
     if log is not None:
         check_free(Path(log))
-    world = simulated(plan, trace=Trace(print) if trace else None)
+    world = simulated(plan, trace=Trace(partial(print, file=out)) if trace else None)
     if log is not None:
         write_log(world, log)
         print(f"wrote the run to {log}; judge it with: agvent spark audit {log}", file=sys.stderr)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from agvent.cli.languages import add_language
-from agvent.cli.where import LOG, add_where, client, run_async
+from agvent.cli.where import LOG, add_where, client, folder, run_async
 from agvent.event import TYPES, Event
 from agvent.store.values import encode_values
 
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
 async def subscribed(args: argparse.Namespace, name: str, id: str, *, detach: bool) -> int:
     """Opens the subscription and prints what comes, until it is interrupted."""
     options = {key: getattr(args, key) for key in ("type", "topic", "pattern", "channel") if getattr(args, key)}
-    log = args.log or Path(args.network) / LOG
+    log = args.log or folder(args) / LOG
     async with client(args, name, log=log) as subscriber:
         printing = asyncio.create_task(_print(subscriber, args, {"id": id, **options}, detach=detach))
         for number in (signal.SIGINT, signal.SIGTERM):

@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", metavar="ADDRESSES", help="brokers as host:port, several with commas")
     parser.add_argument(
-        "--network", metavar="FOLDER", default=FOLDER, help=f"a network of `agvent up` ({FOLDER}); --at goes before it"
+        "--network", metavar="FOLDER", help=f"a network of `agvent up` ({FOLDER}, if there is one); --at goes before it"
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
     add_keys(parser)
@@ -74,16 +74,24 @@ def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
     return uvloop.run(coroutine)
 
 
+def folder(args: argparse.Namespace) -> Path:
+    """The folder of the network."""
+    return Path(FOLDER if args.network is None else args.network)
+
+
 def network(args: argparse.Namespace) -> dict[str, Address]:
     """The brokers by name; by their address if names are not known."""
     from agvent.net.address import address_of, addresses_of
 
     if args.at:
         return {str(address): address for address in addresses_of(args.at)}
-    path = Path(args.network) / NETWORK
+    path = folder(args) / NETWORK
     try:
         found = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
+        if args.network is not None:
+            hint = "`agvent up --data FOLDER` starts one; --at HOST:PORT names a broker by its address"
+            raise CallerError(f"{args.network}: no network of `agvent up` there", hint=hint) from None
         return {"127.0.0.1:4780": address_of("127.0.0.1:4780")}
     except (OSError, ValueError) as error:
         raise CallerError(f"{path}: {error}") from None

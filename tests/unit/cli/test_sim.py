@@ -69,3 +69,18 @@ def test_a_trace_is_of_one_seed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         agvent_sim("--trace")
     assert "--trace needs --seed" in capsys.readouterr().err
+
+
+def test_a_first_seed_is_of_several(capsys: pytest.CaptureFixture[str]) -> None:
+    """--first-seed beside --seed is a mistake, though it be 0."""
+    with pytest.raises(SystemExit):
+        agvent_sim("--seed", "7", "--first-seed", "0")
+    assert "--first-seed begins a row of --seeds" in capsys.readouterr().err
+
+
+def test_a_trace_leaves_json_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """With --json the summary is all that is on standard output, and the trace is on standard error."""
+    assert agvent_sim("--topology", "line", "--faults", "none", "--seed", "8", "--trace", "--json") == 0
+    out, err = capsys.readouterr()
+    assert msgspec.json.decode(out)["runs"] == 1
+    assert {line[22] for line in err.splitlines()} >= {"→", "="}

@@ -1,0 +1,29 @@
+"""Which brokers a command speaks to."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from agvent.cli.where import add_where, network
+from agvent.errors import CallerError
+
+
+def brokers(*words: str) -> list[str]:
+    parser = argparse.ArgumentParser()
+    add_where(parser)
+    return [str(address) for address in network(parser.parse_args(words)).values()]
+
+
+def test_a_folder_that_is_named_has_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One without is a mistake; only who names none asks the broker that is usually there."""
+    monkeypatch.chdir(tmp_path)
+    assert brokers() == ["127.0.0.1:4780"]
+    with pytest.raises(CallerError, match="agvent-network: no network of `agvent up` there"):
+        brokers("--network", "agvent-network")
+    assert brokers("--network", "agvent-network", "--at", "127.0.0.1:5000") == ["127.0.0.1:5000"]
+    (tmp_path / "agvent-network").mkdir()
+    (tmp_path / "agvent-network" / "network.json").write_text('{"B1": "127.0.0.1:4790"}')
+    assert brokers("--network", "agvent-network") == brokers() == ["127.0.0.1:4790"]
