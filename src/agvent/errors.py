@@ -14,6 +14,7 @@ AgventError
     ├── IndexFileError     a saved index that cannot be used
     ├── JournalError       a journal that is damaged, or that another process has open
     │   └── JournalFull    no room on its disk
+    ├── ForgottenError     a broker whose network goes on without it, because an operator said that it never returns
     ├── LogFileError       a file of an event log that is missing, torn or altered
     ├── NetworkFault       a broker that cannot be reached, turns a client away, or goes
     ├── SparkFault         Spark or its Java that is missing, does not start, or failed at a job
@@ -125,6 +126,16 @@ class JournalError(EnvironmentFault):
 
 class JournalFull(JournalError):
     """No room on the journal's disk; what could not be written was taken back."""
+
+
+class ForgottenError(EnvironmentFault):
+    """A broker that the others were told to forget: what it has goes nowhere, and nothing comes to it."""
+
+    def __init__(self, broker: str) -> None:
+        super().__init__(
+            f"{broker!r} was forgotten, and the network goes on without it",
+            hint="`agvent journal repair FOLDER` says what it still has; with --yes it joins as a new broker",
+        )
 
 
 class LogFileError(EnvironmentFault):

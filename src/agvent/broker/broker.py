@@ -22,6 +22,7 @@ from agvent.broker.soundness import is_sound, is_sound_body
 from agvent.broker.stops import Stops
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
+from agvent.errors import ForgottenError
 from agvent.wire.broker_messages import (
     Adverts,
     Answer,
@@ -47,13 +48,16 @@ from agvent.wire.messages import AnyMessage
 
 
 class Broker:
-    """One broker. `records` is what its journal holds; a new incarnation begins with an empty one."""
+    """One broker. `records` is what its journal holds; a new incarnation begins with an empty one, and a ForgottenError
+    says that it must."""
 
     def __init__(self, name: str, incarnation: int, records: Iterable[Record] = (), *, now: int = 0) -> None:
         self.name, self.incarnation = name, incarnation
         self.tables = Tables(name, incarnation)
         for record in records:
             self.tables.apply(record)
+        if self.tables.is_forgotten:
+            raise ForgottenError(name)
         self.out = Outbox(self.tables.apply)
         self.router = Router(name, self.out)
         self.streams = Streams(name, incarnation, self.tables.homes, self.tables.advertisements)
@@ -89,6 +93,8 @@ class Broker:
         inputs = list(inputs)
         self.foresight.look(inputs)
         for given in inputs:
+            if self.tables.is_forgotten and not isinstance(given, Synced):
+                continue
             if isinstance(given, Came):
                 self._came(given.link, given.message, now)
             elif isinstance(given, Synced):

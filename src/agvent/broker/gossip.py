@@ -7,6 +7,7 @@ others is passed on at once: its owner answers for it.
 from __future__ import annotations
 
 from agvent import limits
+from agvent.broker.interface import Forgotten
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Owned
 from agvent.broker.router import Router
@@ -66,6 +67,7 @@ class Gossip:
         lesson in routing anyway."""
         self.router.routes.learn(adverts.trace)
         if adverts.owner == self.tables.name:
+            self._hear_of_itself(adverts)
             return
         if self.tables.advertisements.is_early(adverts):
             self._keep(adverts, neighbour)
@@ -101,6 +103,12 @@ class Gossip:
         for other in self.greeted:
             if other != neighbour and other not in passed:
                 self._tell(other, adverts, adverts.trace)
+
+    def _hear_of_itself(self, adverts: Adverts) -> None:
+        """Somebody said that this broker is gone. It is, to all others: what it would promise, nobody would keep."""
+        if adverts.incarnation > self.tables.incarnation and not self.tables.is_forgotten:
+            self.out.record(Owned(adverts.owner, adverts.incarnation, adverts.version, adverts.entries, adverts.gone))
+            self.out.when_synced(lambda: self.out.effect(Forgotten()))
 
     def _own(self, record: Owned) -> None:
         table = self.tables.advertisements

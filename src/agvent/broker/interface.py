@@ -113,4 +113,8 @@ class Execute(msgspec.Struct, frozen=True, gc=False):
     stop: Stop
 
 
-Effect = Send | Append | Wake | Run | Execute
+class Forgotten(msgspec.Struct, frozen=True, gc=False):
+    """Stop, and say why: an operator told the network that this broker never returns, and that is on disk here."""
+
+
+Effect = Send | Append | Wake | Run | Execute | Forgotten

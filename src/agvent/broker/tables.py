@@ -122,6 +122,11 @@ class Tables:
             Executed: self.journeys.recall,
         }
 
+    @property
+    def is_forgotten(self) -> bool:
+        """Has another broker said that this one never returns?"""
+        return self.advertisements.incarnation(self.name) > self.incarnation
+
     def apply(self, record: Record) -> None:
         self._apply[type(record)](record)
 

@@ -16,7 +16,8 @@ SUMMARY = "look into a broker's journal, and repair one that is damaged"
 
 DESCRIPTION = """\
 Look into a broker's journal. A broker whose journal is damaged does not start:
-it would answer for what it no longer knows.
+it would answer for what it no longer knows. Nor does one that was forgotten
+(agvent broker forget): the others go on without it.
 
 repair says what would be lost, and changes nothing; with --yes it puts the
 journal aside, so that the broker begins as a new incarnation. Its neighbours and
@@ -30,7 +31,7 @@ examples:
   agvent journal repair data/B1/journal
   agvent journal repair data/B1/journal --yes
 
-exit codes: 0 whole, or repaired; 1 damaged, and not repaired; 3 no journal there
+exit codes: 0 whole, or repaired; 1 damaged or forgotten, and not repaired; 3 no journal there
 """
 
 
@@ -47,17 +48,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     facts = contents(args.folder)
-    damage = facts["damage"]
+    is_over = bool(facts["damage"]) or facts["forgotten"]
     repaired = ""
-    if damage and args.yes:
-        aside = args.folder.with_name(f"{args.folder.name}.damaged-{int(time.time())}")
+    if is_over and args.yes:
+        why = "damaged" if facts["damage"] else "forgotten"
+        aside = args.folder.with_name(f"{args.folder.name}.{why}-{int(time.time())}")
         args.folder.rename(aside)
         repaired = str(aside)
     if args.json:
         print(msgspec.json.encode({**facts, "put_aside": repaired}).decode())
     else:
         print("\n".join(_sentences(facts, repaired)))
-    return 1 if damage and not repaired else 0
+    return 1 if is_over and not repaired else 0
 
 
 def contents(folder: Path) -> dict[str, Any]:
@@ -82,6 +84,7 @@ def contents(folder: Path) -> dict[str, Any]:
         "records": recovery.count,
         "torn_bytes": recovery.torn,
         "damage": recovery.damage,
+        "forgotten": tables.is_forgotten,
         "kinds": dict(sorted(kinds.items())),
         "clients": len(clients),
         "subscriptions": len(tables.homes.current),
@@ -101,11 +104,14 @@ def _sentences(facts: dict[str, Any], repaired: str) -> list[str]:
             f"a torn tail of {facts['torn_bytes']} bytes, which the next start cuts off: nobody was told of it"
         )
     damage = facts["damage"]
-    if damage is None:
+    if damage is None and not facts["forgotten"]:
         return [*lines, "nothing is damaged"]
-    lines.append(
-        f"damaged: {damage.path} at byte {damage.offset}; what came after sequence {damage.sequence - 1} is unknown"
-    )
+    if facts["forgotten"]:
+        lines.append("forgotten: the network goes on without this broker, and what it has goes nowhere")
+    if damage is not None:
+        lines.append(
+            f"damaged: {damage.path} at byte {damage.offset}; what came after sequence {damage.sequence - 1} is unknown"
+        )
     if repaired:
         return [*lines, f"put aside as {repaired}: the broker begins as a new incarnation"]
     return [*lines, "a repair loses all of the above, and what came after it; --yes does it"]

@@ -20,6 +20,7 @@ from agvent.broker.interface import (
     Came,
     Execute,
     Forget,
+    Forgotten,
     Input,
     LinkDown,
     LinkUp,
@@ -31,7 +32,7 @@ from agvent.broker.interface import (
     Wake,
 )
 from agvent.broker.records import decode_record
-from agvent.errors import AgventError
+from agvent.errors import AgventError, ForgottenError
 from agvent.net.admin import AdminPort
 from agvent.net.allowance import Allowances
 from agvent.net.behaviours import Behaviours
@@ -207,6 +208,8 @@ class BrokerServer:
                 self.behaviours.run(effect)
             elif isinstance(effect, Execute):
                 self.behaviours.execute(effect)
+            elif isinstance(effect, Forgotten):
+                self.fail(ForgottenError(self.config.name))
             else:
                 self._wake_at(effect, now)
         for link in touched:

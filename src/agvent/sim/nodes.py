@@ -18,6 +18,7 @@ from agvent.broker.interface import (
     Execute,
     Executed,
     Forget,
+    Forgotten,
     Input,
     LinkDown,
     LinkUp,
@@ -220,6 +221,9 @@ class BrokerNode(Node):
             elif isinstance(effect, Execute):
                 (decision,) = self.sandbox.route([effect.stop])
                 self.later(self.world.now + RUN_US, self.do, [Executed(effect.number, decision)])
+            elif isinstance(effect, Forgotten):
+                self.left = True
+                self.stop()
             else:
                 self.later(effect.at, self._tick)
         self.pump()

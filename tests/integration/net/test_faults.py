@@ -259,3 +259,28 @@ def test_a_damaged_journal_is_refused_and_repaired_on_demand(tmp_path: Path) -> 
 
     with running(tmp_path, [("B1", "B2")]) as story:
         asyncio.run(story_of(story))
+
+
+def test_a_forgotten_broker_says_so_and_joins_anew_on_demand(tmp_path: Path) -> None:
+    """It stops when its neighbour tells it, and does not start again; with its journal put aside it is a new broker."""
+    config, journal = str(tmp_path / "B2" / "broker.toml"), tmp_path / "B2" / "data" / "journal"
+
+    async def hears_of_it(story: Story, n: int) -> None:
+        async with story.client("", "B2") as guest, story.client("ada", "B1") as ada:
+            while "B1" not in (subscription := await guest.subscribe(id="all")).confirmed:
+                await guest.unsubscribe("all")
+            await ada.publish({"n": n})
+            assert await received(subscription, 1) == [n]
+
+    with running(tmp_path, [("B1", "B2")]) as story:
+        asyncio.run(hears_of_it(story, 1))
+        story.fleet.kill("B2")
+        assert agvent("broker", "forget", "B2", "--network", str(tmp_path)) == (0, "B2: forget\n")
+        for _ in range(2):
+            code, said = agvent("broker", "--config", config)
+            assert (code, "error: 'B2' was forgotten, and the network goes on without it\n" in said) == (3, True)
+        assert agvent("journal", "repair", str(journal))[0] == 1
+        assert agvent("journal", "repair", str(journal), "--yes")[0] == 0
+        story.fleet.start("B2")
+        story.fleet.wait_until_up()
+        asyncio.run(hears_of_it(story, 2))
