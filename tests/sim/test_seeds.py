@@ -1,4 +1,5 @@
-"""Seeds: those that found a bug, and a tenth of `make sim`. A bug that a seed finds gets a line in FOUND."""
+"""Seeds: those that find a bug if it comes back, and a tenth of `make sim`. A bug that a seed finds gets a line in
+FOUND, or a small world in test_breaks.py."""
 
 from __future__ import annotations
 
@@ -14,33 +15,44 @@ from agvent.sim.plan import MIXES, Plan, plan_of
 from agvent.sim.run import run
 from agvent.sim.sweep import run_twice
 from agvent.sim.topology import TOPOLOGIES
+from tests.sim import undone
 
 CHUNK = 20
-FOUND = {
-    "a request that was superseded was said again after a break": plan_of(24, faults="partitions"),
-    "an event entered before its home had answered the advertisement": plan_of(31, faults="partitions"),
-    "fast deliveries used numbers that a restart gave out again": plan_of(37, faults="all"),
-    "a delivery that expired was never acknowledged": plan_of(124, faults="partitions"),
-    "a copy of an entry that lost its disk was kept back for ever": plan_of(189, faults="disks"),
-    "a gap notice of a fast event moved the durable numbers": plan_of(577, faults="none"),
-    "copies for two homes went opposite ways round a ring": plan_of(582, faults="none"),
-    "an expired event was early at its home": plan_of(1039, faults="partitions"),
-    "an answer came back to its own sender": plan_of(2151, faults="all"),
-    "a home's new incarnation was given the old one's predecessor": plan_of(2157, faults="disks"),
-    "an acknowledgement from before a break came after it": plan_of(3210, faults="disks"),
-    "a delivery was sent before its record, an acceptance torn from its arrival": plan_of(750, faults="crashes"),
-    "a Delta came late to a broker that had lost its disk": plan_of(492, faults="disks"),
-    "a copy went round a cycle for ever": plan_of(6943, faults="members"),
-    "an entry tried the second-best way again and again": plan_of(7575, faults="links"),
-    "a broker joined through one that had left": plan_of(5, faults="members"),
-    "a copy on the way joined one whose event had been let go": plan_of(1244),
+FOUND: dict[str, tuple[Plan, undone.Undo]] = {
+    "a request that was superseded was said again after a break": (
+        plan_of(11, faults="partitions"),
+        undone.says_again_what_was_superseded,
+    ),
+    "an event entered before its home had answered the advertisement": (
+        plan_of(9, faults="partitions"),
+        undone.takes_no_answer_for_nobody,
+    ),
+    "a delivery that expired was never acknowledged": (
+        plan_of(124, faults="partitions"),
+        undone.passes_over_what_expired,
+    ),
+    "copies for two homes went opposite ways round a ring": (
+        plan_of(65, topology="grid", faults="none"),
+        undone.measures_to_the_microsecond,
+    ),
+    "a home's new incarnation was given the old one's predecessor": (
+        plan_of(4, faults="disks"),
+        undone.goes_on_with_the_chain_of_a_lost_disk,
+    ),
+    "a copy went round a cycle for ever": (plan_of(7, faults="members"), undone.goes_round),
+    "a broker joined through one that had left": (plan_of(2, faults="members"), undone.joins_through_anybody),
 }
+"""What seeds found: a seed that finds it again where its fix is undone. A world changes with the workload and the
+faults, so this need not be the seed that found it first. Bugs that a small world shows are in test_breaks.py."""
 
 
-@pytest.mark.parametrize("plan", FOUND.values(), ids=FOUND.keys())
-def test_what_a_seed_once_found_stays_mended(plan: Plan) -> None:
-    """A seed that found a bug runs without a violation, twice the same way."""
+@pytest.mark.parametrize(("plan", "undo"), FOUND.values(), ids=FOUND.keys())
+def test_what_a_seed_once_found_stays_mended(plan: Plan, undo: undone.Undo) -> None:
+    """Its seed runs without a violation, twice the same way; with the fix undone it has one."""
     assert run_twice(plan).violations == ()
+    with pytest.MonkeyPatch.context() as patch:
+        undo(patch)
+        assert run_twice(plan).violations != ()
 
 
 @pytest.mark.parametrize("first", range(10_000, 10_200, CHUNK))
