@@ -378,8 +378,8 @@ def _delivery(record: Arrived, ids: tuple[str, ...], picks: tuple[bytes, ...]) -
     publication = record.publication
     if record.lost:
         publisher, sequence, fast = publication.publisher, publication.sequence, publication.fast
-        first = max(record.after + 1, record.entered.began)
-        return Gap(0, 0, 0, publisher, first, sequence, fast, record.lost, ids)
+        first, last = (max(record.after + 1, record.entered.began), sequence) if publisher else (0, 0)
+        return Gap(0, 0, 0, publisher, first, last, fast, record.lost, ids)
     return delivery_of(publication, ids, picks)
 
 

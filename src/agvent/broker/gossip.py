@@ -9,12 +9,13 @@ from __future__ import annotations
 from agvent import limits
 from agvent.broker.interface import Forgotten
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Owned
+from agvent.broker.recipients import grouped
+from agvent.broker.records import Arrived, Owned
 from agvent.broker.router import Router
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.wire.broker_messages import Adverts, Answer, Applied, Delta, Entry, Hello, Seek
-from agvent.wire.parts import Trace
+from agvent.wire.parts import Entered, Publication, Trace
 
 
 class Gossip:
@@ -113,10 +114,25 @@ class Gossip:
     def _own(self, record: Owned) -> None:
         table = self.tables.advertisements
         reached = table.reach(record.owner)
+        self._miss(record)
         self.out.record(record)
         self.gone_types += [type for type in sorted(reached) if not table.is_published(type)]
         self.streams.considered(record.owner)
         self.streams.safe_number = self.out.number
+
+    def _miss(self, record: Owned) -> None:
+        """An entry lost its disk, or was forgotten: what it had acknowledged and not brought here will not come. Those
+        whom it may have been for get a gap notice, in which nobody is named: what there was, only that disk knew."""
+        table, owner = self.tables.advertisements, record.owner
+        before, reach = table.incarnation(owner), table.reach(owner)
+        if owner == self.tables.name or owner not in table or before >= record.incarnation:
+            return
+        types = ((version, version.subscription.type) for version in self.tables.homes.current.values())
+        concerned = grouped(version for version, type in types if type is None or type in reach)
+        if concerned:
+            last = self.tables.arrivals.last.get((owner, before, "", False), 0)
+            unknown, reason = Publication("", last + 1, b""), "forgotten" if record.gone else "lost_disk"
+            self.out.record(Arrived(Entered(owner, before, 0), unknown, last, reason, concerned))
 
     def change(self, entry: Entry | None, *, owner: str = "", gone: bool = False) -> int:
         """A change of this broker's own advertisements, or its word that another is gone; gives the new version."""

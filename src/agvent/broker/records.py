@@ -129,7 +129,8 @@ class Confirmed(Record, frozen=True, tag=10):
 class Arrived(Record, frozen=True, tag=11):
     """A copy reached its home, in its turn: for each client the subscriptions it goes to, as (key, version).
 
-    `lost`: the entry let go of what came after sequence `after` up to this one, and why. `trace`: the way it came. Of a
+    `lost`: the entry let go of what came after sequence `after` up to this one, and why; where the publisher is empty,
+    the entry is no more, and nobody knows of what. `trace`: the way it came. Of a
     batch, `places` has for each of those subscriptions the events that go to it."""
 
     entered: Entered

@@ -301,6 +301,8 @@ class Chronicle:
         )
 
     def _lost(self, arrived: Arrived, reason: str, client: str, subscription: str, at: int) -> None:
+        if not arrived.publication.publisher:
+            return  # of an entry that lost its disk or was forgotten: `_owned` has said it of the whole broker
         after = arrived.after if arrived.lost else arrived.publication.sequence - 1
         self._gap(
             at,

@@ -227,7 +227,7 @@ class Batch:
 class GapNotice:
     """Events that a subscription will not receive, from `first` to `last` of a publisher, and why.
 
-    `publisher` is empty if nobody knows: the broker lost its disk, or the client moved to another."""
+    `publisher` is empty if nobody knows: a broker lost its disk or was forgotten, or the client moved to another."""
 
     def __init__(self, arrival: Arrival, message: Gap, subscription: str) -> None:
         self._arrival: Arrival | None = arrival

@@ -189,6 +189,15 @@ def test_a_broker_that_lost_its_disk_is_another_one_in_the_log() -> None:
     )
 
 
+def test_a_notice_of_nobodys_events_takes_its_number_and_no_row() -> None:
+    """That an entry lost its disk is said of the whole broker; what was queued after the notice was delivered."""
+    unknown = Arrived(Entered("b2", 1, 0), Publication("", 1, b""), 0, "lost_disk", (("ann", (("ann/cheap", 3),)),))
+    made = rows_of(Owned("b2", 1, 1, (), False), OPENED, unknown, Owned("b2", 2, 1, (), False), arrived(4))
+    assert [(row["home_broker"], row["subscription"]) for row in made.gaps] == [("b2", None)]
+    made = rows_of(OPENED, unknown, arrived(4), arrived(5), Acknowledged("ann", 2, AT))
+    assert ([row["sequence"] for row in made.deliveries], made.gaps) == ([4], [])
+
+
 def test_a_broker_that_left_for_good_is_declared() -> None:
     """What was owed to it is nobody's."""
     made = rows_of(Owned("b2", 1, 1, (), False), Owned("b2", 2, 1, (), True))
