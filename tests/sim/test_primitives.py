@@ -177,6 +177,28 @@ def test_a_tombstone_is_a_name_and_there_are_few(monkeypatch: pytest.MonkeyPatch
     assert reasons == ["'p' has advertised 3 types here"]
 
 
+def test_who_is_away_misses_the_last_publisher_when_it_is_back() -> None:
+    """Once, of the types that it still asks for and that nobody publishes again."""
+    world = line()
+    for type in ("Book", "Film", "Song"):
+        world.ask("p", "advertise", AgventType(name=type))
+        world.ask("ada", "subscribe", Subscription(id=type, type=type))
+    world.wait(1)
+    world.clients["ada"].leave()
+    world.wait(5)
+    for type in ("Book", "Film", "Song"):
+        world.ask("p", "unadvertise", type)
+    world.wait(1)
+    world.ask("p", "advertise", AgventType(name="Film"))
+    world.wait(1)
+    for _ in range(2):
+        world.clients["ada"].back()
+        world.wait(2)
+        world.clients["ada"].leave()
+        world.wait(5)
+    assert told(world, "ada", TypeGone) == [TypeGone("Book"), TypeGone("Song")]
+
+
 def test_a_type_that_was_not_advertised_cannot_be_published() -> None:
     """The publisher is told, and its next event goes through."""
     world = line()

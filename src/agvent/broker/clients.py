@@ -100,6 +100,7 @@ class Clients:
         self.moves, self.changes, self.foresight = moves, changes, foresight
         self.requests = Requests(tables, streams)
         self.attached: dict[str, Attachment] = {}
+        self._untold: dict[str, dict[str, None]] = {}  # clients that are away -> types whose last publisher went
         self._early: dict[str, None] = {}  # every link whose client has publications that wait, and perhaps others
         self._do: dict[type, Callable[[str, str, Any, int], None]] = {
             Advertise: self._advertise,
@@ -157,6 +158,7 @@ class Clients:
             if self.attached.get(link) is attachment:
                 self.out.send(link, self._attached(client, accepted))
                 self.tables.deliveries.attach(client.name, link)
+                self._tell_untold(link, client.name)
 
         self.out.when_synced(welcome)
 
@@ -232,13 +234,27 @@ class Clients:
         self.out.send(link, answer)
 
     def tell_gone_types(self) -> None:
-        """NotifyUnadvertisement, to the clients here that subscribed to the type (ABDES §4)."""
+        """NotifyUnadvertisement, to the clients here that subscribed to the type (ABDES §4): those that are away, when
+        they are back."""
         types, self.gossip.gone_types = self.gossip.gone_types, []
+        self._untold = {one: gone for one, gone in self._untold.items() if one in self.tables.deliveries.clients}
+        links = {attachment.client: link for link, attachment in self.attached.items()}
         for type in types:
-            concerned = {v.client for v in self.tables.homes.current.values() if v.subscription.type == type}
-            for link, attachment in self.attached.items():
-                if attachment.client in concerned:
-                    self.out.send(link, TypeGone(type))
+            for client in sorted({v.client for v in self.tables.homes.current.values() if v.subscription.type == type}):
+                if client in links:
+                    self.out.send(links[client], TypeGone(type))
+                else:
+                    self._untold.setdefault(client, {})[type] = None
+
+    def _tell_untold(self, link: str, client: str) -> None:
+        """The types that went while the client was away, that it still asks for, and that nobody publishes again."""
+        untold = self._untold.pop(client, None)
+        if untold is None:
+            return
+        asked = {v.subscription.type for v in self.tables.homes.current.values() if v.client == client}
+        for type in untold:
+            if type in asked and not self.tables.advertisements.is_published(type):
+                self.out.send(link, TypeGone(type))
 
     # Subscriptions
 
