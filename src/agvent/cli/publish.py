@@ -5,15 +5,17 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from agvent.cli.where import add_where, client, run_async
+from agvent.cli.where import add_where, client, is_interrupted, run_async
 from agvent.errors import CallerError, EventError, RefusedError
 from agvent.event import Event
 from agvent.event_json import decode_event
@@ -28,6 +30,7 @@ DESCRIPTION = """\
 Publish events: one JSON object of attributes per line of EVENTS, which is a
 file, - for standard input, or the object itself. It returns when every event is
 on a broker's disk. Types that the events have ($type) are advertised first.
+Ctrl-C ends it: of what was on its way then nobody knows whether it is published.
 """
 
 EPILOG = """\
@@ -37,8 +40,23 @@ examples:
   tail -f events.jsonl | agvent publish -
 
 exit codes: 0 all are published, 1 some were refused, 2 a line is no event,
-3 no broker answers
+3 no broker answers, 130 interrupted
 """
+
+
+class Totals(msgspec.Struct):
+    """What became of the events so far; those that no broker has answered are `unknown`."""
+
+    published: int = 0
+    refused: int = 0
+    unknown: int = 0
+    seconds: float = 0.0
+    last: str = "none"
+
+    def sentence(self) -> str:
+        unknown = f", {self.unknown:,} unknown" if self.unknown else ""
+        said = f"{self.published:,} published, {self.refused:,} refused{unknown} in {self.seconds:.1f} s"
+        return f"{said}; the last is {self.last}"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -53,38 +71,51 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    began = time.monotonic()
-    published, refused, last = run_async(_publish(args))
-    seconds = time.monotonic() - began
-    if args.json:
-        shown = {"published": published, "refused": refused, "seconds": round(seconds, 3), "last": last}
-        print(msgspec.json.encode(shown).decode())
-    else:
-        print(f"{published:,} published, {refused:,} refused in {seconds:.1f} s; the last is {last}")
-    return 1 if refused else 0
+    began, totals = time.monotonic(), Totals()
+    interrupted = run_async(is_interrupted(_publish(args, totals)))
+    totals.seconds = round(time.monotonic() - began, 3)
+    print(msgspec.json.encode(totals).decode() if args.json else totals.sentence())
+    return 130 if interrupted else 1 if totals.refused else 0
 
 
-async def _publish(args: argparse.Namespace) -> tuple[int, int, str]:
-    published = refused = 0
-    last = "none"
+async def _publish(args: argparse.Namespace, totals: Totals) -> None:
     known: set[str] = set()
     async with client(args, args.name) as publisher:
         with _bar() as bar:
             task = bar.add_task("events", total=None)
-            batches = _batches(args.events)
-            # A pipe is read in a thread: links stay alive while nothing comes.
-            while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            async for batch in _read(_batches(args.events)):
                 await _advertise(publisher, batch, known)
+                totals.unknown = len(batch)
                 try:
                     receipts = await publisher.publish_batch(batch, to=args.to, fast=args.fast)
                 except RefusedError as error:
                     receipts = list(error.receipts)
-                    refused += len(error.reasons)
+                    totals.refused += len(error.reasons)
                     print(f"refused: {next(iter(error.reasons.values()))}", file=sys.stderr)
-                published += len(receipts)
-                last = f"{publisher.name}:{receipts[-1].id.sequence}" if receipts else last
+                totals.unknown = 0
+                totals.published += len(receipts)
+                totals.last = f"{publisher.name}:{receipts[-1].id.sequence}" if receipts else totals.last
                 bar.advance(task, len(batch))
-    return published, refused, last
+
+
+async def _read(batches: Iterator[list[Event]]) -> AsyncIterator[list[Event]]:
+    """Each batch, read in a thread: links stay alive while a pipe is idle. An executor's threads would be waited for in
+    the end; a daemon, which an idle pipe may keep for ever, is not."""
+    while True:
+        reading: Future[list[Event] | None] = Future()
+        threading.Thread(target=_fill, args=(reading, batches), daemon=True).start()
+        batch = await asyncio.wrap_future(reading)
+        if batch is None:
+            return
+        yield batch
+
+
+def _fill(reading: Future[list[Event] | None], batches: Iterator[list[Event]]) -> None:
+    reading.set_running_or_notify_cancel()
+    try:
+        reading.set_result(next(batches, None))
+    except Exception as error:  # noqa: BLE001 - whoever waits for it gets it
+        reading.set_exception(error)
 
 
 async def _advertise(publisher: Client, batch: list[Event], known: set[str]) -> None:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from agvent.cli.languages import add_language
-from agvent.cli.where import LOG, add_where, client, folder, run_async
+from agvent.cli.where import LOG, add_where, client, folder, is_interrupted, run_async
 from agvent.event import TYPES, Event
 from agvent.store.values import encode_values
 
@@ -24,7 +22,9 @@ SUMMARY = "open a subscription, and print what comes"
 DESCRIPTION = """\
 Open a subscription of a client and print its events, one a line, until Ctrl-C.
 The subscription stands when the command ends: what comes meanwhile is kept for
-the next time. An event is acknowledged when it has been printed.
+the next time (agvent unsubscribe ends it). An event is acknowledged when it has
+been printed. One that another subscription of the client matches too is not, and
+comes again: give subscriptions that overlap clients of their own (--as).
 """
 
 EPILOG = """\
@@ -34,7 +34,7 @@ examples:
   agvent subscribe "price > 100" --as ada --id old --since 2026-03-01
   agvent subscribe "price > 100" --as ada --id dear --detach
 
-exit codes: 0 done, 2 a mistake in the filter, 3 no broker answers
+exit codes: 0 done, 2 a mistake in the filter, 3 no broker answers, 130 interrupted
 """
 
 
@@ -69,14 +69,8 @@ async def subscribed(args: argparse.Namespace, name: str, id: str, *, detach: bo
     options = {key: getattr(args, key) for key in ("type", "topic", "pattern", "channel") if getattr(args, key)}
     log = args.log or folder(args) / LOG
     async with client(args, name, log=log) as subscriber:
-        printing = asyncio.create_task(_print(subscriber, args, {"id": id, **options}, detach=detach))
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, printing.cancel)
-        try:
-            await printing
-        except asyncio.CancelledError:
-            return 130
-    return 0
+        printing = _print(subscriber, args, {"id": id, **options}, detach=detach)
+        return 130 if await is_interrupted(printing) else 0
 
 
 async def _print(subscriber: Client, args: argparse.Namespace, options: dict[str, Any], *, detach: bool) -> None:

@@ -21,7 +21,7 @@ examples:
   agvent tail "price > 100" --json
   agvent tail --type Quote --since beginning
 
-exit codes: 0 done, 2 a mistake in the filter, 3 no broker answers
+exit codes: 0 done, 2 a mistake in the filter, 3 no broker answers, 130 interrupted
 """
 
 

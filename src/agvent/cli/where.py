@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -27,10 +28,24 @@ Result = TypeVar("Result")
 def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--at", metavar="ADDRESSES", help="brokers as host:port, several with commas")
     parser.add_argument(
-        "--network", metavar="FOLDER", help=f"a network of `agvent up` ({FOLDER}, if there is one); --at goes before it"
+        "--network",
+        metavar="FOLDER",
+        help=f"a network of `agvent up` ({FOLDER}; if there is none, 127.0.0.1:4780); --at goes before it",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
     add_keys(parser)
+
+
+def add_doing(doings: Any, name: str, help: str, *examples: str) -> argparse.ArgumentParser:
+    """The parser of one thing that a command does, with its examples."""
+    one: argparse.ArgumentParser = doings.add_parser(
+        name,
+        help=help,
+        description=f"{help[0].upper()}{help[1:]}.",
+        epilog="\n  ".join(["examples:", *examples]),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    return one
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
@@ -77,6 +92,18 @@ def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
 def folder(args: argparse.Namespace) -> Path:
     """The folder of the network."""
     return Path(FOLDER if args.network is None else args.network)
+
+
+async def is_interrupted(doing: Coroutine[Any, Any, None]) -> bool:
+    """Waits for what a command does; Ctrl-C and SIGTERM end it. Did one of them?"""
+    task = asyncio.ensure_future(doing)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    try:
+        await task
+    except asyncio.CancelledError:
+        return True
+    return False
 
 
 def network(args: argparse.Namespace) -> dict[str, Address]:

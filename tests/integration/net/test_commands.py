@@ -24,8 +24,9 @@ class Shell:
         self.folder = folder
 
     def start(self, *words: str) -> subprocess.Popen[str]:
+        pipe = subprocess.PIPE
         return subprocess.Popen(
-            [*AGVENT, *words], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            [*AGVENT, *words], cwd=self.folder, stdin=pipe, stdout=pipe, stderr=pipe, text=True, bufsize=1
         )
 
     def run(self, *words: str, code: int = 0, given: str | None = None) -> str:
@@ -86,6 +87,24 @@ def test_tail_prints_until_it_is_told_to_stop(shell: Shell) -> None:
     assert (tail.wait(30), *tail.communicate()) == (130, "", "")
     while sum(broker["subscriptions"] for broker in shell.json("status")):
         pass
+
+
+def test_publish_from_an_idle_pipe_is_told_to_stop(shell: Shell) -> None:
+    """SIGINT ends it with 130 though its input is open, and it says what was published."""
+    shell.run("subscribe", "idle = 1", "--as", "ida", "--id", "idle", "--detach")
+    publish = shell.start("publish", "-", "--as", "pipe")
+    assert publish.stdin is not None
+    publish.stdin.write('{"idle": 1}\n')
+    assert shell.run("subscribe", "idle = 1", "--as", "ida", "--id", "idle", "--count", "1") == 'pipe:1  {"idle":1}\n'
+    publish.send_signal(signal.SIGINT)
+    assert publish.wait(30) == 130
+    said, complaints = publish.communicate()
+    assert (said.split(" in ")[0], said.split("; ")[-1], complaints) == (
+        "1 published, 0 refused",
+        "the last is pipe:1\n",
+        "",
+    )
+    shell.run("unsubscribe", "idle", "--as", "ida")
 
 
 def test_types_are_advertised_and_shown(shell: Shell) -> None:
