@@ -43,6 +43,16 @@ def add_disks(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_keep(parser: argparse.ArgumentParser) -> None:
+    """The options that bound a log."""
+    parser.add_argument(
+        "--keep-hours", type=float, metavar="H", help="drop from the log what is older, but for the catalogue"
+    )
+    parser.add_argument(
+        "--keep-mb", type=int, metavar="MB", help="drop the oldest of each of its streams beyond this size"
+    )
+
+
 def disks_of(args: argparse.Namespace) -> list[Path]:
     """The brokers' disks that the arguments name."""
     disks = args.data or sorted(path.parent / "data" for path in args.network.glob("*/broker.toml"))
@@ -56,8 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_disks(parser)
     parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="time from commit to commit (5)")
     parser.add_argument("--trim", action="store_true", help="delete archived journals that the log has")
-    parser.add_argument("--keep-hours", type=float, metavar="H", help="drop what is older, but for the catalogue")
-    parser.add_argument("--keep-mb", type=int, metavar="MB", help="drop the oldest of each stream beyond this size")
+    add_keep(parser)
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each commit")
     parser.set_defaults(run=run)
 

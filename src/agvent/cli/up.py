@@ -10,11 +10,13 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import msgspec
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
 
+from agvent.cli.log_follow import add_keep
 from agvent.cli.status import table_of
 from agvent.cli.where import FOLDER, ask_all, run_async
+from agvent.errors import CallerError
 from agvent.sim.topology import TOPOLOGIES
 
 if TYPE_CHECKING:
@@ -28,7 +30,9 @@ Start a network of broker processes on this machine and show what they do, until
 Ctrl-C stops them. A broker that ends, because somebody killed it, is started
 again after two seconds, and has lost nothing.
 
-What they know is kept in the folder: the same command goes on with it.
+What they know is kept in the folder: the same command goes on with it. They listen
+on this machine only, on ports from --first-port on; as many ports after those have
+their figures: GET /metrics, /status and /health.
 """
 
 EPILOG = """\
@@ -37,11 +41,13 @@ examples:
   agvent up ring --brokers 5
   agvent up abdes --data /tmp/seeds
   agvent up --log, then agvent spark audit agvent-network/log
+  agvent up --log --keep-hours 48 --keep-mb 2000
 
 then, in another terminal:
   agvent tail "price > 100"
   agvent publish '{"price": 120}'
   agvent broker kill B2
+  curl http://127.0.0.1:4783/metrics
 
 exit codes: 0 stopped, 3 a port is taken, or a broker does not start
 """
@@ -50,7 +56,8 @@ RESTART_SECONDS = 2.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("topology", metavar="TOPOLOGY", nargs="?", default="ring", choices=[*TOPOLOGIES])
+    shapes = f"{', '.join(TOPOLOGIES)} (ring)"
+    parser.add_argument("topology", metavar="TOPOLOGY", nargs="?", default="ring", choices=[*TOPOLOGIES], help=shapes)
     parser.add_argument("--brokers", type=int, default=3, metavar="N", help="how many (3; abdes has 12)")
     parser.add_argument(
         "--data", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"where they keep it ({FOLDER})"
@@ -64,6 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--log", action="store_true", help="write the network's event log as it runs, in FOLDER/log: agvent log follow"
     )
+    add_keep(parser)
     parser.add_argument("--json", action="store_true", help="print one line of JSON when they are up, and no table")
     parser.set_defaults(run=run)
 
@@ -73,13 +81,16 @@ def run(args: argparse.Namespace) -> int:
     from agvent.net.fleet import Fleet
     from agvent.net.follow_process import FollowProcess
 
+    keep = _keep(args)
+    if keep and not args.log:
+        raise CallerError(f"{keep[0]} bounds the event log", hint="give --log too")
     edges = TOPOLOGIES[args.topology](args.brokers, Random(0))
     names = list(dict.fromkeys(name for edge in edges for name in edge)) or ["B1"]
     prepare_kernels()
     args.data.mkdir(parents=True, exist_ok=True)
     keep_history = args.keep_history or args.log
     fleet = Fleet(args.data, edges, names, first_port=args.first_port, keep_history=keep_history)
-    follow = FollowProcess(args.data, trim=not args.keep_history) if args.log else None
+    follow = FollowProcess(args.data, trim=not args.keep_history, keep=keep) if args.log else None
     fleet.start_all()
     try:
         fleet.wait_until_up()
@@ -87,13 +98,20 @@ def run(args: argparse.Namespace) -> int:
             follow.start()
         addresses = {name: str(member.address) for name, member in fleet.members.items()}
         if args.json:
-            print(msgspec.json.encode({"brokers": addresses}).decode(), flush=True)
+            admin = {name: str(member.admin) for name, member in fleet.members.items()}
+            print(msgspec.json.encode({"brokers": addresses, "admin": admin}).decode(), flush=True)
         run_async(_watch(fleet, follow, quiet=args.json))
     finally:
         fleet.stop()
         if follow is not None:
             follow.stop()
     return 0
+
+
+def _keep(args: argparse.Namespace) -> list[str]:
+    """The options of `agvent log follow` that were given."""
+    given = {"--keep-hours": args.keep_hours, "--keep-mb": args.keep_mb}
+    return [word for option, value in given.items() if value is not None for word in (option, str(value))]
 
 
 async def _watch(fleet: Fleet, follow: FollowProcess | None, *, quiet: bool) -> None:
@@ -103,13 +121,15 @@ async def _watch(fleet: Fleet, follow: FollowProcess | None, *, quiet: bool) -> 
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     console = Console()
     addresses = {name: member.address for name, member in fleet.members.items()}
+    figures = "figures: " + ", ".join(f"{name} http://{one.admin}/metrics" for name, one in fleet.members.items())
     restarts = asyncio.create_task(_restart(fleet, follow))
     if not quiet and not console.is_terminal:
         print("up: " + ", ".join(f"{name} {address}" for name, address in addresses.items()), flush=True)
+        print(figures, flush=True)
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while not stopping.is_set():
             if console.is_terminal and not quiet:
-                live.update(table_of(await ask_all(addresses, "status")), refresh=True)
+                live.update(Group(table_of(await ask_all(addresses, "status")), figures), refresh=True)
             await asyncio.wait([asyncio.ensure_future(stopping.wait())], timeout=1.0)
     restarts.cancel()
 

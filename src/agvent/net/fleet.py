@@ -1,7 +1,7 @@
 """A network of broker processes on this machine: written down, started, started again, stopped.
 
 Each broker has a folder with its configuration, its data and what it printed; `network.json` says where each listens,
-`hosts.key` is the key of their sandbox hosts.
+`hosts.key` is the key of their sandbox hosts. The admin ports follow the brokers' ports, in the same order.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Member(msgspec.Struct):
 
     name: str
     address: Address
+    admin: Address
     folder: Path
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
@@ -57,10 +58,12 @@ class Fleet:
         keep_history: bool = False,
     ) -> None:
         self.folder, self.keep_history = folder, keep_history
-        ports = [first_port + at for at in range(len(names))] if first_port else free_ports(len(names))
+        count = len(names)
+        ports = [*range(first_port, first_port + 2 * count)] if first_port else free_ports(2 * count)
+        addresses = [Address("127.0.0.1", port) for port in ports]
         self.members = {
-            name: Member(name, Address("127.0.0.1", port), folder / name)
-            for name, port in zip(names, ports, strict=True)
+            name: Member(name, address, admin, folder / name)
+            for name, address, admin in zip(names, addresses[:count], addresses[count:], strict=True)
         }
         folder.mkdir(parents=True, exist_ok=True)
         if not (folder / HOST_KEY).exists():
@@ -69,11 +72,16 @@ class Fleet:
             member.folder.mkdir(parents=True, exist_ok=True)
             neighbours = [b if a == name else a for a, b in edges if name in (a, b)]
             self._write(member, neighbours)
-        addresses = {name: str(member.address) for name, member in self.members.items()}
-        (folder / NETWORK).write_bytes(msgspec.json.format(msgspec.json.encode(addresses)))
+        places = {name: str(member.address) for name, member in self.members.items()}
+        (folder / NETWORK).write_bytes(msgspec.json.format(msgspec.json.encode(places)))
 
     def _write(self, member: Member, neighbours: list[str]) -> None:
-        lines = [f'name = "{member.name}"', f'listen = "{member.address}"', 'data = "data"']
+        lines = [
+            f'name = "{member.name}"',
+            f'listen = "{member.address}"',
+            f'admin = "{member.admin}"',
+            'data = "data"',
+        ]
         lines += [f"keep_history = {str(self.keep_history).lower()}", "", "[neighbours]"]
         lines += [f'"{other}" = "{self.members[other].address}"' for other in neighbours]
         lines += ["", "[sandbox]", f'key = "../{HOST_KEY}"']

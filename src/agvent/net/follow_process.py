@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,10 +16,11 @@ STOP_SECONDS_MAX: Final = 60.0
 
 
 class FollowProcess:
-    """Writes the log of the network of a folder. With `trim` it deletes journals that the log has."""
+    """Writes the log of the network of a folder. With `trim` it deletes journals that the log has; `keep` are the
+    options of `agvent log follow` that bound the log."""
 
-    def __init__(self, network: Path, *, trim: bool) -> None:
-        self.network, self.trim = network, trim
+    def __init__(self, network: Path, *, trim: bool, keep: Sequence[str] = ()) -> None:
+        self.network, self.trim, self.keep = network, trim, keep
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -28,6 +30,7 @@ class FollowProcess:
     def start(self) -> None:
         command = [sys.executable, "-m", "agvent.cli.main", "log", "follow", str(self.network / LOG)]
         command += ["--network", str(self.network), "--every", str(EVERY_SECONDS), *(["--trim"] if self.trim else [])]
+        command += self.keep
         with (self.network / "follow.log").open("ab") as output:
             self._process = subprocess.Popen(
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True

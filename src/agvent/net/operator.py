@@ -91,6 +91,7 @@ class Operator:
             "incarnation": server.identity.incarnation,
             "boot": tables.boot,
             "pid": os.getpid(),
+            "admin": f"{server.config.admin.host}:{server.admin.port}" if server.config.admin and server.admin else "",
             "sandbox_pid": server.behaviours.pid,
             "quarantined": [
                 {"publisher": one.principal, "type": one.type, "program": one.program, "fault": one.fault}

@@ -111,13 +111,13 @@ class BrokerServer:
         self.visits = Visits(self, self.behaviours, self.own)
         self.neighbours = Neighbours(self, self.config.neighbours)
         self.give([])
+        if self.config.admin is not None:  # first: a broker that listens has started
+            self.admin = AdminPort(self.operator.status)
+            await self.admin.start(self.config.admin)
         late = limits.INTRODUCTION_SECONDS_MAX if self._listen_tls is not None else None
         self._server = await self._loop.create_server(
             self._accepted, *self.config.listen, backlog=1024, ssl=self._listen_tls, ssl_handshake_timeout=late
         )
-        if self.config.admin is not None:
-            self.admin = AdminPort(self.operator.status)
-            await self.admin.start(self.config.admin)
         self.neighbours.start()
         self._say_started(journal)
         self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
