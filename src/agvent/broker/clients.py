@@ -288,13 +288,14 @@ class Clients:
 
     def _unsubscribe(self, link: str, client: str, message: Unsubscribe, now: int) -> None:
         key = key_of(client, message.subscription)
-        if key in self.tables.homes.current:
+        had = key in self.tables.homes.current
+        if had:
             self.changes.close(key, replaced=False)
-        self._done(link, message.request)
+        self._done(link, message.request, had=had)
 
-    def _done(self, link: str, request: int) -> None:
+    def _done(self, link: str, request: int, *, had: bool = True) -> None:
         attachment = self.attached[link]
-        self.out.when_synced(lambda: self._tell(link, attachment, Done(request)))
+        self.out.when_synced(lambda: self._tell(link, attachment, Done(request, had)))
 
     def _tell(self, link: str, attachment: Attachment, message: AnyMessage) -> None:
         """Tells the client if it is still there. One that came back meanwhile asks again, and says first what it will

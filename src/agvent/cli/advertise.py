@@ -35,7 +35,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("type", metavar="TYPE", help="its name")
     parser.add_argument("attributes", metavar="ATTRIBUTE", nargs="*", help="name:kind")
     parser.add_argument("--as", dest="name", metavar="NAME", required=True, help="the client that publishes it")
-    parser.add_argument("--parent", action="append", default=[], metavar="TYPE", help="its ancestors, nearest first")
+    parser.add_argument(
+        "--parent", action="append", default=[], metavar="TYPE", help="its ancestors, nearest first; may repeat"
+    )
     parser.add_argument("--end", action="store_true", help="take the advertisement back")
     add_where(parser)
     parser.set_defaults(run=run)

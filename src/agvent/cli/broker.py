@@ -12,7 +12,7 @@ from typing import Final
 
 import msgspec
 
-from agvent.cli.where import add_where, credentials, named, network, run_async
+from agvent.cli.where import add_doing, add_where, credentials, named, network, run_async
 from agvent.errors import CallerError
 
 YOUNG_OBJECTS_MAX: Final = 50_000
@@ -25,9 +25,10 @@ Run one broker until it is told to stop (Ctrl-C or SIGTERM). docs/network.md
 has the configuration file.
 
 Or say something to one that runs: kill ends it at once, as a crash does; stop
-ends it cleanly; drain sends its clients away and takes no new ones; forget tells
-another broker that it never returns; release ends the quarantine of a type in its
-sandbox host.
+ends it cleanly; drain sends its clients away and takes no new ones until it is
+started again; forget tells another broker that it never returns; release ends the
+quarantine of a type in its sandbox host. `agvent up` starts a broker that ended,
+however it did.
 """
 
 EPILOG = """\
@@ -44,9 +45,21 @@ journal is damaged, the port is taken, no broker answers
 DOINGS = {
     "kill": "end a broker at once, as a crash does",
     "stop": "end a broker cleanly",
-    "drain": "send a broker's clients away, and let it take no new ones",
+    "drain": "send a broker's clients away, and let it take no new ones until it is started again",
     "forget": "say that a broker never returns: what waits for it is let go",
     "release": "end the quarantine of a type's programs in the broker's sandbox host",
+}
+
+EXAMPLES = {
+    "kill": ["agvent broker kill B2     # agvent up starts it again after two seconds"],
+    "stop": ["agvent broker stop B2     # so it does after this", "agvent broker stop B2 --at 127.0.0.1:4781"],
+    "drain": [
+        "agvent broker drain B2",
+        "agvent status             # B2 drained",
+        "agvent broker stop B2     # undoes it: agvent up starts B2 again",
+    ],
+    "forget": ["agvent broker forget B2 --from B1"],
+    "release": ["agvent broker release B1 Book"],
 }
 
 
@@ -55,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--insecure", action="store_true", help="listen for other machines without asking who they are")
     doings = parser.add_subparsers(title="say to a broker that runs", metavar="DOING")
     for doing, help in DOINGS.items():
-        one = doings.add_parser(doing, help=help, description=help.capitalize() + ".")
+        one = add_doing(doings, doing, help, *EXAMPLES[doing])
         one.add_argument("broker", metavar="BROKER", help="its name")
         if doing == "forget":
             one.add_argument("--from", dest="teller", metavar="BROKER", help="the broker that is told (the first one)")

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from agvent.cli.where import add_where, client, run_async
+import msgspec
+
+from agvent.cli.where import add_doing, add_where, client, run_async
 from agvent.errors import CallerError
 
 if TYPE_CHECKING:
@@ -29,23 +31,30 @@ examples:
 exit codes: 0 done, 2 no XML, or no librarian of that realm, 3 no broker answers
 """
 
+DOINGS = {
+    "store": ("give a document to a realm's librarian", "agvent document store menu menu.xml --as acme --realm eu"),
+    "withdraw": ("take a document back", "agvent document withdraw menu --as acme --realm eu"),
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     doings = parser.add_subparsers(metavar="DOING", required=True)
-    for doing, help in (("store", "give a document"), ("withdraw", "take it back")):
-        one = doings.add_parser(doing, help=help, description=help.capitalize() + ".")
+    for doing, (help, example) in DOINGS.items():
+        one = add_doing(doings, doing, help, example)
         one.add_argument("name", metavar="NAME", help="what its owner calls it")
         if doing == "store":
             one.add_argument("file", metavar="FILE", help="its XML; - is standard input")
         one.add_argument("--as", dest="owner", required=True, metavar="OWNER", help="the client whose document it is")
         one.add_argument("--realm", default="", help="a path such as eu/ankara")
         add_where(one)
-        one.set_defaults(run=run, file=None)
+        one.set_defaults(run=run, file=None, doing=doing)
 
 
 def run(args: argparse.Namespace) -> int:
     xml = None if args.file is None else _text(args.file)
     run_async(_stored(client(args, args.owner), args, xml))
+    shown = {"document": f"{args.owner}/{args.name}", "realm": args.realm, "done": args.doing}
+    print(msgspec.json.encode(shown).decode() if args.json else f"{args.owner}/{args.name}: {args.doing}")
     return 0
 
 

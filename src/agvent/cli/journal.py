@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from agvent.cli.where import add_doing
 from agvent.errors import EnvironmentFault
 
 SUMMARY = "look into a broker's journal, and repair one that is damaged"
@@ -27,19 +28,29 @@ to be delivered from here is void. The old files are kept.
 
 EPILOG = """\
 examples:
-  agvent journal show data/B1/journal
-  agvent journal repair data/B1/journal
-  agvent journal repair data/B1/journal --yes
+  agvent journal show agvent-network/B1/data/journal
+  agvent journal repair agvent-network/B1/data/journal
+  agvent journal repair agvent-network/B1/data/journal --yes
 
 exit codes: 0 whole, or repaired; 1 damaged or forgotten, and not repaired; 3 no journal there
 """
 
+DOINGS = {"show": "say what is in a journal", "repair": "say what a repair would lose; with --yes, do it"}
+
+EXAMPLES = {
+    "show": ["agvent journal show agvent-network/B1/data/journal"],
+    "repair": [
+        "agvent journal repair agvent-network/B1/data/journal          # changes nothing",
+        "agvent journal repair agvent-network/B1/data/journal --yes",
+    ],
+}
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     doings = parser.add_subparsers(metavar="DOING", required=True)
-    for doing, help in (("show", "say what is in it"), ("repair", "say what a repair would lose, or do it")):
-        one = doings.add_parser(doing, help=help, description=help.capitalize() + ".")
-        one.add_argument("folder", metavar="FOLDER", type=Path)
+    for doing, help in DOINGS.items():
+        one = add_doing(doings, doing, help, *EXAMPLES[doing])
+        one.add_argument("folder", metavar="FOLDER", type=Path, help="the journal: `journal` in the broker's `data`")
         one.add_argument("--json", action="store_true", help="print JSON")
         if doing == "repair":
             one.add_argument("--yes", action="store_true", help="do it")

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from agvent.cli.where import add_doing
+
 SUMMARY = "make the keys of a network: authority, certificates, tokens, sandbox hosts"
 
 DESCRIPTION = """\
@@ -42,6 +44,14 @@ MAKES = {
     "token": "print a token for a client",
     "hosts": "make the key of the network's sandbox hosts, or add a newer one",
 }
+EXAMPLES = {
+    "authority": ["agvent keys authority keys"],
+    "broker": ["agvent keys broker keys B1"],
+    "client": ["agvent keys client keys ada --grant 'publish topic:Sports/#' --grant 'subscribe *'"],
+    "token": ["agvent keys token keys ada --grant 'subscribe topic:Sports/#' --days 30 > ada.token"],
+    "hosts": ["agvent keys hosts keys"],
+    "own": ["agvent keys own partner.keys"],
+}
 OF_THE_NETWORK = ("authority", "hosts")
 OWN = "print the public halves of a client's own keys, which are made if they are missing"
 
@@ -49,7 +59,7 @@ OWN = "print the public halves of a client's own keys, which are made if they ar
 def configure(parser: argparse.ArgumentParser) -> None:
     makes = parser.add_subparsers(metavar="WHAT", required=True)
     for what, help in MAKES.items():
-        one = makes.add_parser(what, help=help, description=help.capitalize() + ".")
+        one = add_doing(makes, what, help, *EXAMPLES[what])
         one.add_argument("folder", metavar="FOLDER", type=Path, help="the authority's folder")
         if what not in OF_THE_NETWORK:
             one.add_argument("name", metavar="NAME", help="whose it is")
@@ -58,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
             one.add_argument("--grant", action="append", default=[], metavar="GRANT", help="what it may do; may repeat")
         one.add_argument("--json", action="store_true", help="print JSON")
         one.set_defaults(run=run, what=what)
-    own = makes.add_parser("own", help=OWN, description=OWN.capitalize() + ".")
+    own = add_doing(makes, "own", OWN, *EXAMPLES["own"])
     own.add_argument("file", metavar="FILE", type=Path, help="the client's key file, as in connect(keys=…)")
     own.add_argument("--json", action="store_true", help="print JSON")
     own.set_defaults(run=show_own)

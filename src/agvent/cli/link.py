@@ -6,13 +6,15 @@ import argparse
 
 import msgspec
 
-from agvent.cli.where import add_where, credentials, named, run_async
+from agvent.cli.where import add_doing, add_where, credentials, named, network, run_async
+from agvent.errors import AgventError, CallerError, NetworkFault
 
 SUMMARY = "cut or heal the link between two brokers"
 
 DESCRIPTION = """\
 Cut the link between two neighbours: they stay apart until it is healed. Events
-find another way, or wait.
+find another way, or wait. Both are told, whichever is named first, and each keeps
+them apart while it runs: heal says which of them could not be told.
 """
 
 EPILOG = """\
@@ -20,27 +22,79 @@ examples:
   agvent link cut B1 B2
   agvent link heal B1 B2
 
-exit codes: 0 done, 2 no such link, 3 no broker answers
+exit codes: 0 done, 1 heal: one of the two was not told, 2 no such link, 3 neither
+answers
 """
+
+DOINGS = {
+    "cut": "keep two neighbours apart until the link is healed, or both were restarted",
+    "heal": "let two neighbours link again",
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     doings = parser.add_subparsers(metavar="DOING", required=True)
-    for doing in ("cut", "heal"):
-        one = doings.add_parser(doing, help=f"{doing} a link", description=f"{doing.capitalize()} a link.")
-        one.add_argument("broker", metavar="BROKER", help="the one that is told")
-        one.add_argument("neighbour", metavar="NEIGHBOUR")
+    for doing, help in DOINGS.items():
+        one = add_doing(
+            doings,
+            doing,
+            help,
+            f"agvent link {doing} B1 B2",
+            f"agvent link {doing} B1 B2 --at 127.0.0.1:4780,127.0.0.1:4781",
+        )
+        one.add_argument("broker", metavar="BROKER", help="one end, by its name")
+        one.add_argument("neighbour", metavar="NEIGHBOUR", help="the other end")
         add_where(one)
         one.set_defaults(run=run, doing=doing)
 
 
 def run(args: argparse.Namespace) -> int:
+    told, untold = run_async(_said(args))
+    if args.json:
+        shown = {"link": [args.broker, args.neighbour], "done": args.doing, "told": told, "untold": untold}
+        print(msgspec.json.encode(shown).decode())
+    else:
+        complaints = [_complaint(args.doing, *one) for one in untold.items()]
+        print("; ".join([f"{args.broker} - {args.neighbour}: {args.doing}", *complaints]))
+    return 1 if untold and args.doing == "heal" else 0
+
+
+def _complaint(doing: str, name: str, reason: str) -> str:
+    return f"{name} was not told" + (", and may keep it cut" if doing == "heal" else "") + f": {reason}"
+
+
+async def _said(args: argparse.Namespace) -> tuple[list[str], dict[str, str]]:
+    """Says it to both ends: who was told, and why another was not. An end that answers that it has no such neighbour
+    keeps nothing apart."""
+    ends = {args.broker: args.neighbour, args.neighbour: args.broker}
+    failed: dict[str, AgventError] = {}
+    for end, other in ends.items():
+        try:
+            await _say(args, end, other)
+        except (CallerError, NetworkFault) as error:
+            failed[end] = error
+    silent = {end: error for end, error in failed.items() if isinstance(error, NetworkFault)}
+    if len(failed) == len(ends):
+        raise next((error for end, error in failed.items() if end not in silent), failed[args.broker])
+    return [end for end in ends if end not in failed], {end: error.message for end, error in silent.items()}
+
+
+async def _say(args: argparse.Namespace, end: str, other: str) -> None:
+    """Says it to one end, at whichever address of --at that is."""
     from agvent.net.dialled import ask
 
-    address, to = named(args, args.broker)
-    run_async(ask(address, args.doing, credentials=credentials(args), to=to, name=args.neighbour))
-    if args.json:
-        print(msgspec.json.encode({"link": [args.broker, args.neighbour], "done": args.doing}).decode())
+    found = network(args)
+    if end in found or (end == args.broker and not args.at):
+        places = [named(args, end)]
+    elif args.at:
+        places = [(address, end) for address in found.values()]
     else:
-        print(f"{args.broker} - {args.neighbour}: {args.doing}")
-    return 0
+        raise NetworkFault("its address is not known here")
+    for at, (address, to) in enumerate(places, 1):
+        try:
+            await ask(address, args.doing, credentials=credentials(args), to=to, name=other)
+        except NetworkFault:
+            if at == len(places):
+                raise
+        else:
+            return

@@ -19,7 +19,7 @@ from agvent.cli import log_follow
 if TYPE_CHECKING:
     from agvent.store.summary import Contents, Summary
 
-SUMMARY = "check an event log, say what is in one, make one up"
+SUMMARY = "write the event log of a network; check one, say what is in one, make one up"
 
 DESCRIPTION = """\
 Work on event logs: folders of Parquet files that say what happened, who

@@ -88,7 +88,9 @@ examples:
   agvent filter translate 'require(user) && age > 20' --from elvin --to sql
   agvent spark match subscriptions.jsonl events.jsonl --out matches
   agvent log verify day
-  agvent up, and then: agvent tail "price > 100", agvent publish '{"price": 120}'
+  agvent up
+  agvent tail "price > 100"          (in another terminal)
+  agvent publish '{"price": 120}'
 
 exit codes:
     0  done
@@ -96,7 +98,9 @@ exit codes:
        filter covers: not proven; log verify: the log is broken;
        spark doctor: something is missing; spark discover: nothing found;
        spark audit: the promise was broken; sim: a violation; demo: not everything
-       arrived once; status: a broker is silent; publish: something was refused; journal: damaged
+       arrived once; status: a broker is silent; publish: something was refused;
+       types, trace, discover: nothing found; unsubscribe: there was none;
+       link heal: one end was not told; journal: damaged
     2  a mistake in the arguments, a filter, a subscription or an event
     3  the machine: a file that cannot be opened, read or written; Spark; no broker
   130  interrupted (Ctrl-C)

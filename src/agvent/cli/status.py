@@ -14,7 +14,18 @@ from agvent.errors import NetworkFault
 
 SUMMARY = "show what the brokers of a network are doing"
 
-DESCRIPTION = "Show the brokers of a network: links, clients, subscriptions, and what they have in custody."
+DESCRIPTION = """\
+Show the brokers of a network, a line each:
+
+  broker   its name, and what is wrong with it: drained, disk full, quarantine
+  links    its neighbours: ● linked, ○ not, ✂ cut (agvent link heal)
+  clients  that are attached now
+  subs     subscriptions of the clients that are at home here
+  custody  events it keeps until the next broker has them
+  waiting  events that its clients have not acknowledged
+  in, out  events published here, and put in line for clients here, since it started
+  journal  its size on disk
+"""
 
 EPILOG = """\
 examples:
@@ -64,11 +75,12 @@ def _cells(status: dict[str, Any]) -> list[str]:
     links = " ".join(f"{marks[link['state']]}{link['neighbour']}" for link in status["links"])
     attached = sum(client["attached"] for client in status["clients"])
     full = " [red]disk full[/red]" if status["disk_full"] else ""
+    drained = " [yellow]drained[/yellow]" if status["draining"] else ""
     held = ", ".join(sorted({one["type"] for one in status["quarantined"]}))
     quarantine = f" [red]quarantine: {held}[/red]" if held else ""
     counts = status["counts"]
     return [
-        status["broker"] + full + quarantine,
+        status["broker"] + drained + full + quarantine,
         links,
         str(attached),
         str(status["subscriptions"]),

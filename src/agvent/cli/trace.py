@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,6 +31,8 @@ examples:
 exit codes: 0 found, 1 no broker remembers it, 3 no broker answers
 """
 
+UNKNOWN = "it was not published, is older than what they remember, or they have been restarted since"
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("event", metavar="EVENT", help="publisher:sequence")
@@ -50,6 +53,11 @@ def run(args: argparse.Namespace) -> int:
     hops.sort(key=lambda hop: hop["at"])
     for hop in hops:
         print(msgspec.json.encode(hop).decode() if args.json else line_of(hop, hops[0]["at"]))
+    for name, answer in answers.items():
+        if isinstance(answer, NetworkFault):
+            print(f"{name} does not answer: {answer.message}", file=sys.stderr)
+    if not hops:
+        print(f"no broker remembers {args.event}: {UNKNOWN}", file=sys.stderr)
     return 0 if hops else 1
 
 

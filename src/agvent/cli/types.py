@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -28,7 +29,7 @@ examples:
   agvent types
   agvent types Book --json
 
-exit codes: 0 done, 1 nothing of that type is published, 3 no broker answers
+exit codes: 0 done, 1 nobody publishes such a type, 3 no broker answers
 """
 
 
@@ -43,6 +44,8 @@ def run(args: argparse.Namespace) -> int:
     lines = [msgspec.json.encode(one).decode() for one in found] if args.json else _lines(found)
     for line in _tables(found) if args.type and not args.json else lines:
         print(line)
+    if not found:
+        print(f"nobody publishes {args.type or 'any type'}", file=sys.stderr)
     return 0 if found else 1
 
 

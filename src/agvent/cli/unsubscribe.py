@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -20,7 +21,7 @@ EPILOG = """\
 examples:
   agvent unsubscribe dear --as ada
 
-exit codes: 0 done, 3 no broker answers
+exit codes: 0 done, 1 the client has no such subscription, 3 no broker answers
 """
 
 
@@ -32,11 +33,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    run_async(_unsubscribe(client(args, args.name), args.id))
+    broker = run_async(_unsubscribe(client(args, args.name), args.id))
+    if broker:
+        print(f"{args.name} has no subscription {args.id} at {broker}, its home", file=sys.stderr)
+        return 1
     print(msgspec.json.encode({"unsubscribed": args.id}).decode() if args.json else f"{args.id} is ended")
     return 0
 
 
-async def _unsubscribe(connecting: Connecting, id: str) -> None:
+async def _unsubscribe(connecting: Connecting, id: str) -> str:
+    """Ends it; the broker that has no such subscription, empty if it had."""
     async with connecting as asking:
-        await asking.unsubscribe(id)
+        return "" if await asking.unsubscribe(id) else asking.broker

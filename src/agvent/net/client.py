@@ -41,6 +41,7 @@ from agvent.wire.client_messages import (
     Advertisements,
     Attached,
     Deliver,
+    Done,
     Gap,
     Published,
     Refused,
@@ -228,15 +229,18 @@ class Client:
         self._asked[request] = subscribed
         await self._answer(request)
 
-    async def unsubscribe(self, subscription: Subscribed | str) -> None:
-        """Ends a subscription, by its handle or its id; what it was owed is void."""
+    async def unsubscribe(self, subscription: Subscribed | str) -> bool:
+        """Ends a subscription, by its handle or its id; what it was owed is void. False: its home had none of that id,
+        or had ended it when the connection broke."""
         id = subscription if isinstance(subscription, str) else subscription.subscription.id
-        await self._answer(self._session.unsubscribe(id))
+        answer = await self._answer(self._session.unsubscribe(id))
         subscribed = self._subscribed.pop(id, None)
         if subscribed is not None:
             subscribed.end()
         for arrival in self._unclaimed.pop(id, []):
             arrival.close_all(id)
+        assert isinstance(answer, Done)
+        return answer.had
 
     async def set_context(self, context: Mapping[str, Any] | None) -> None:
         """Says something else about this subscriber, in all its subscriptions."""

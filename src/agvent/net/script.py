@@ -119,9 +119,9 @@ class ScriptClient:
         options["into"] = into.subscribed if into is not None else None
         return ScriptSubscription(self._thread, self._thread.wait(self.client.subscribe(filter, **options)))
 
-    def unsubscribe(self, subscription: ScriptSubscription | str) -> None:
+    def unsubscribe(self, subscription: ScriptSubscription | str) -> bool:
         given = subscription if isinstance(subscription, str) else subscription.subscribed
-        self._thread.wait(self.client.unsubscribe(given))
+        return self._thread.wait(self.client.unsubscribe(given))
 
     def set_context(self, context: Mapping[str, Any] | None) -> None:
         self._thread.wait(self.client.set_context(context))

@@ -85,9 +85,10 @@ class Subscribed(Message, frozen=True, tag=27):
 
 
 class Done(Message, frozen=True, tag=28):
-    """The request is carried out, durably."""
+    """The request is carried out, durably. Without `had`, there was nothing to end."""
 
     request: int
+    had: bool = True
 
 
 class Refused(Message, frozen=True, tag=29):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ class Shell:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.up: dict[str, dict[str, str]] = {}  # what `agvent up` said
 
     def start(self, *words: str) -> subprocess.Popen[str]:
         pipe = subprocess.PIPE
@@ -37,7 +39,8 @@ class Shell:
         return done.stdout + done.stderr
 
     def json(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
-        return [msgspec.json.decode(line) for line in self.run(*words, "--json", code=code).splitlines()]
+        lines = self.run(*words, "--json", code=code).splitlines()
+        return [msgspec.json.decode(line) for line in lines if line.startswith("{")]  # not what is said to people
 
     def until_linked(self) -> list[dict[str, Any]]:
         """The network's status when every link is up."""
@@ -50,9 +53,10 @@ class Shell:
 @pytest.fixture(scope="module")
 def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     shell = Shell(tmp_path_factory.mktemp("network"))
-    up = shell.start("up", "ring", "--brokers", "3", "--first-port", "0", "--log", "--json")
+    up = shell.start("up", "ring", "--brokers", "3", "--first-port", "0", "--log", "--keep-hours", "1", "--json")
     assert up.stdout is not None
-    assert sorted(msgspec.json.decode(up.stdout.readline())["brokers"]) == ["B1", "B2", "B3"]
+    shell.up = msgspec.json.decode(up.stdout.readline())
+    assert sorted(shell.up["brokers"]) == sorted(shell.up["admin"]) == ["B1", "B2", "B3"]
     shell.until_linked()
     yield shell
     up.send_signal(signal.SIGINT)
@@ -69,6 +73,9 @@ def test_what_is_published_is_printed_by_whoever_subscribed(shell: Shell) -> Non
     printed = shell.run("subscribe", "price > 100", "--as", "ada", "--id", "dear", "--count", "2")
     assert printed == 'nyse:1  {"price":120}\nnyse:3  {"price":130.5}\n'
     assert shell.run("unsubscribe", "dear", "--as", "ada") == "dear is ended\n"
+    for words in (["dear", "--as", "ada"], ["dear", "--as", "ada", "--json"], ["dear", "--as", "nobody"]):
+        said = shell.run("unsubscribe", *words, code=1)
+        assert said.startswith(f"{words[2]} has no subscription dear at B")
 
 
 def test_tail_prints_until_it_is_told_to_stop(shell: Shell) -> None:
@@ -96,6 +103,7 @@ def test_publish_from_an_idle_pipe_is_told_to_stop(shell: Shell) -> None:
     assert publish.stdin is not None
     publish.stdin.write('{"idle": 1}\n')
     assert shell.run("subscribe", "idle = 1", "--as", "ida", "--id", "idle", "--count", "1") == 'pipe:1  {"idle":1}\n'
+    shell.run("unsubscribe", "idle", "--as", "ida")
     publish.send_signal(signal.SIGINT)
     assert publish.wait(30) == 130
     said, complaints = publish.communicate()
@@ -104,7 +112,6 @@ def test_publish_from_an_idle_pipe_is_told_to_stop(shell: Shell) -> None:
         "the last is pipe:1\n",
         "",
     )
-    shell.run("unsubscribe", "idle", "--as", "ida")
 
 
 def test_types_are_advertised_and_shown(shell: Shell) -> None:
@@ -118,7 +125,8 @@ def test_types_are_advertised_and_shown(shell: Shell) -> None:
     assert f"Book(pages: int)  by acme at {found['broker']}" in shell.run("types").splitlines()
     assert shell.run("types", "Book") == f"Book\n  pages  int\n  by acme at {found['broker']}\n"
     assert shell.run("advertise", "Book", "--as", "acme", "--end") == "acme no longer publishes Book\n"
-    assert shell.run("types", "Book", code=1) == ""
+    assert shell.run("types", "Book", code=1) == "nobody publishes Book\n"
+    assert shell.run("types", "Book", "--json", code=1) == "nobody publishes Book\n"
 
 
 def test_a_trace_shows_the_way(shell: Shell) -> None:
@@ -128,7 +136,8 @@ def test_a_trace_shows_the_way(shell: Shell) -> None:
     entry = next(name for name in ("B1", "B2", "B3") if name != at["cy"])
     [transit] = {"B1", "B2", "B3"} - {at["cy"], entry}
     addresses = msgspec.json.decode((shell.folder / "agvent-network" / "network.json").read_bytes())
-    assert shell.json("link", "cut", entry, at["cy"]) == [{"link": [entry, at["cy"]], "done": "cut"}]
+    cut = {"link": [entry, at["cy"]], "done": "cut", "told": [entry, at["cy"]], "untold": {}}
+    assert shell.json("link", "cut", entry, at["cy"]) == [cut]
     shell.run("publish", '{"way": 1}', "--as", "dee", "--at", addresses[entry])
     while "arrived" not in [hop["what"] for hop in shell.json("trace", "dee:1")]:
         pass
@@ -147,9 +156,72 @@ def test_a_trace_shows_the_way(shell: Shell) -> None:
     while (one := {one["broker"]: one.get("boot") for one in shell_status(shell)})[transit] != boots[transit] + 1:
         assert one[entry] == boots[entry]
     shell.until_linked()
-    assert shell.run("trace", "nobody:1", code=1) == ""
+    assert shell.run("trace", "nobody:1", code=1).startswith("no broker remembers nobody:1: it was not published, ")
     assert shell.run("subscribe", "--as", "cy", "--id", "way", "--count", "1") == 'dee:1  {"way":1}\n'
     assert home["pending"] == []
+
+
+def test_a_link_is_healed_whichever_way_round_it_was_cut(shell: Shell) -> None:
+    """Both ends are told: by their names in a network's folder, by their addresses, and each by itself."""
+
+    def states() -> set[str]:
+        ends = {"B1": "B2", "B2": "B1"}
+        links = [(one["broker"], link) for one in shell.json("status") for link in one["links"]]
+        return {link["state"] for broker, link in links if ends.get(broker) == link["neighbour"]}
+
+    assert shell.run("link", "cut", "B2", "B1") == "B2 - B1: cut\n"
+    assert states() == {"cut"}
+    assert shell.run("link", "heal", "B1", "B2") == "B1 - B2: heal\n"
+    shell.until_linked()
+    b1, b2 = shell.up["brokers"]["B1"], shell.up["brokers"]["B2"]
+    shell.run("link", "cut", "B1", "B2", "--at", f"{b2},{b1}")
+    assert states() == {"cut"}
+    untold = f"{b1}: the introduction is for 'B2', and this is 'B1'"
+    assert shell.json("link", "heal", "B1", "B2", "--at", b1, code=1) == [
+        {"link": ["B1", "B2"], "done": "heal", "told": ["B1"], "untold": {"B2": untold}}
+    ]
+    said = shell.run("link", "heal", "B1", "B2", "--at", b1, code=1)
+    assert said == f"B1 - B2: heal; B2 was not told, and may keep it cut: {untold}\n"
+    assert "cut" in states()
+    shell.run("link", "heal", "B2", "B1", "--at", b2, code=1)
+    shell.until_linked()
+
+
+def test_a_broker_that_is_drained_says_so_until_it_is_started_again(shell: Shell) -> None:
+    """In the table and as JSON; it takes no clients meanwhile."""
+    [before] = [one for one in shell.until_linked() if one["broker"] == "B3"]
+    shell.run("broker", "drain", "B3")
+    assert [one["broker"] for one in shell.json("status") if one["draining"]] == ["B3"]
+    assert "B3 drained" in shell.run("status")
+    said = shell.run("publish", "{}", "--at", shell.up["brokers"]["B3"], code=3)
+    assert "'B3' is being drained" in said
+    shell.run("broker", "stop", "B3")
+    while {one["broker"]: one.get("boot") for one in shell_status(shell)}["B3"] != before["boot"] + 1:
+        pass
+    assert not any(one["draining"] for one in shell.until_linked())
+
+
+def test_the_brokers_of_up_have_figures(shell: Shell) -> None:
+    """Each has an admin port on loopback, which `agvent up` and `agvent status --json` name."""
+    status = {one["broker"]: one for one in shell.until_linked()}
+    assert {name: one["admin"] for name, one in status.items()} == shell.up["admin"]
+    for name, address in shell.up["admin"].items():
+        assert address.startswith("127.0.0.1:")
+        pages = [fetched(address, path) for path in ("/metrics", "/status", "/health")]
+        assert f'agvent_link_up{{neighbour="{"B1" if name != "B1" else "B2"}"}} 1' in pages[0].splitlines()
+        assert msgspec.json.decode(pages[1])["broker"] == name
+        assert pages[2] == "ok\n"
+
+
+def fetched(address: str, path: str) -> str:
+    with urllib.request.urlopen(f"http://{address}{path}", timeout=10) as answer:
+        return str(answer.read().decode())
+
+
+def test_what_bounds_the_log_of_up_needs_one(shell: Shell) -> None:
+    """`agvent up` passes --keep-hours and --keep-mb to `agvent log follow`, which it starts with --log only."""
+    said = shell.run("up", "--keep-mb", "10", code=2)
+    assert said == "error: --keep-mb bounds the event log\nhint: give --log too\n"
 
 
 def shell_status(shell: Shell) -> list[dict[str, Any]]:
@@ -201,7 +273,8 @@ def test_a_librarian_finds_what_was_stored(shell: Shell) -> None:
         (shell.folder / "menu.xml").write_text("<menu><drink price='3'/></menu>")
         while not shell.json("types", "agvent.Answer", code=ANY):
             assert librarian.poll() is None
-        shell.run("document", "store", "menu", "menu.xml", "--as", "acme", "--realm", "eu")
+        stored = shell.run("document", "store", "menu", "menu.xml", "--as", "acme", "--realm", "eu")
+        assert stored == "acme/menu: store\n"
         while not (found := shell.json("discover", "//drink[@price < 4]", code=ANY)):
             assert librarian.poll() is None
         assert [(one["name"], one["realm"], one["xml"]) for one in found] == [
