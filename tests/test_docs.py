@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 import shlex
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any
 
 import pytest
 
 import agvent
+from agvent.net.client import Client
+from agvent.net.deliveries import Batch, Delivery
+from agvent.net.script import ScriptClient, ScriptSubscription
+from agvent.net.subscribed import Subscribed
 
 AGVENT = Path(sys.executable).with_name("agvent")
 ROOT = Path(__file__).parents[1]
@@ -81,6 +88,47 @@ def run_console(page: str, folder: Path) -> list[tuple[str, str, str]]:
 def test_python_in_the_documentation_runs(page: Path) -> None:
     """Every Python block of a page runs, and prints what the page says."""
     assert run_python(page.read_text(), page.name) == []
+
+
+CLIENT_PAGES = [ROOT / "docs" / name for name in ("network.md", "agvents.md", "self-routing.md")]
+CLIENT = [Client, Subscribed, ScriptClient, ScriptSubscription, Delivery, Batch]
+
+
+def public(kind: type) -> Iterator[tuple[str, Any]]:
+    """The calls of a class, and what computes its properties."""
+    for name, member in vars(kind).items():
+        function = getattr(member, "fget", None) or getattr(member, "func", None) or member
+        if inspect.isfunction(function) and not name.startswith("_"):
+            yield f"{kind.__name__}.{name}", function
+
+
+def called_by(page: Path) -> set[CodeType]:
+    """What a page's Python calls, here and in the threads that it starts."""
+    called: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            called.add(frame.f_code)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        assert run_python(page.read_text(), page.name) == []
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    return called
+
+
+def test_every_call_of_the_client_has_an_example_that_runs() -> None:
+    """The pages about clients make each public call of a client, its subscriptions and what they give, and name each
+    option of it."""
+    called = set().union(*(called_by(page) for page in CLIENT_PAGES))
+    functions = [one for kind in CLIENT for one in public(kind)]
+    assert [name for name, function in functions if function.__code__ not in called] == []
+    code = "".join(source for page in CLIENT_PAGES for _, source in blocks(page.read_text(), "python"))
+    options = {option for _, function in functions for option in function.__kwdefaults__ or ()}
+    assert [option for option in sorted(options) if f"{option}=" not in code] == []
 
 
 @pytest.mark.parametrize("page", grouped("spark processes"), ids=lambda page: page.name)
