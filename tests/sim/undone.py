@@ -177,11 +177,11 @@ def delivers_before_its_record(patch: pytest.MonkeyPatch) -> None:
 
 def confirms_before_its_record(patch: pytest.MonkeyPatch) -> None:
     def confirm(arriving: Arriving, chain: Chain, reached: int) -> None:
-        entry, _, publisher, fast = chain
+        entry, _, publisher, boot = chain
 
         def note() -> None:
             last = arriving.tables.arrivals.last.get(chain, 0)
-            arriving._confirms.setdefault(entry, ({}, {}))[fast][publisher] = last
+            arriving._confirms.setdefault(entry, {}).setdefault(boot, {})[publisher] = last
 
         arriving.out.when_synced(note)
 
