@@ -409,3 +409,7 @@ origin has no answer, and is on its way for seconds: in that time a broker execu
 STOPPED_KEPT_MAX: Final = 1_024
 """What a client keeps of what it was told about its agvents; the oldest goes. Whoever reads none loses none that
 matters."""
+
+ENDED_KEPT_MAX: Final = 1_024
+"""Ids of subscriptions that a client has ended and remembers, the last ones: what was under way to them came within
+seconds."""

@@ -13,7 +13,7 @@ from agvent.matching.matches import Matches
 from agvent.matching.subscriptions import Subscriptions
 from agvent.sim.plan import Plan, Workload, plan_of
 from agvent.sim.run import run
-from agvent.wire.client_messages import Attach, Deliver, Publish, Refused, Subscribe, Unsubscribe
+from agvent.wire.client_messages import Attach, Deliver, Publish, Refused, Subscribe
 from agvent.wire.codec import encode_event
 from agvent.wire.parts import Publication
 
@@ -66,7 +66,7 @@ def test_one_question_for_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked == [50]
     assert [one.message.sequence for one in sent if isinstance(one.message, Deliver)] == list(range(26, 51))
     monkeypatch.undo()
-    change = Came("ada", Unsubscribe(2, "late"))
+    change = Came("ada", Subscribe(2, 2, Subscription(id="late", filter="n > 99")))
     sent = stepped(broker, [publish(51), publish(52, b"\xc1"), change, publish(53), publish(54)])
     assert [one.message.sequence for one in sent if isinstance(one.message, Deliver)] == [51]
     assert [one.message.sequence for one in sent if isinstance(one.message, Refused)] == [52]

@@ -38,7 +38,7 @@ def takes_no_answer_for_nobody(patch: pytest.MonkeyPatch) -> None:
 
 
 def numbers_fast_deliveries_from_one(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Deliveries, "_fast_queue", lambda _: Queue(waiting={}, expires={}, last_of={}))
+    patch.setattr(Deliveries, "_fast_queue", lambda _: Queue(waiting={}, expires={}))
 
 
 def passes_over_what_expired(patch: pytest.MonkeyPatch) -> None:

@@ -21,7 +21,7 @@ from agvent.broker.gossip import Gossip
 from agvent.broker.homes import key_of, parsed_to
 from agvent.broker.moving import Moves
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Acknowledged, Curtailed, Joined, Left, Noticed
+from agvent.broker.records import Acknowledged, Curtailed, Ended, Joined, Left, Noticed
 from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
@@ -291,6 +291,8 @@ class Clients:
         had = key in self.tables.homes.current
         if had:
             self.changes.close(key, replaced=False)
+        elif self.tables.deliveries.owes(key):
+            self.out.record(Ended(key))
         self._done(link, message.request, had=had)
 
     def _done(self, link: str, request: int, *, had: bool = True) -> None:

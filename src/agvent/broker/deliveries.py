@@ -34,7 +34,7 @@ from agvent.broker.records import (
     Queued,
     Waited,
 )
-from agvent.wire.batches import after_number, deliveries_in, delivery_of
+from agvent.wire.batches import after_number, deliveries_in, delivery_of, without
 from agvent.wire.broker_messages import Passed
 from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.names import client_key, first_number, moves_of, name_of
@@ -50,18 +50,18 @@ class Queue(msgspec.Struct):
     received: int = 0  # of the last event acknowledged
     waiting: dict[int, Deliver | Gap] = {}  # by number, ascending
     expires: dict[int, int] = {}  # number -> when its obligation ends
-    last_of: dict[str, int] = {}  # publisher -> the number of its last delivery
     event_bytes: int = 0  # of the events that wait
     sent: int = 0  # the last number sent on the link the client has now
     sent_waiting: int = 0  # of those that wait, how many were sent on it
     sent_bytes: int = 0  # and their events' bytes
+    sent_of: dict[str, int] = {}  # publisher -> the last number of its deliveries sent on it, if not all are received
 
     def add(self, delivery: Deliver | Gap, expires: int) -> None:
-        """The next delivery; it gets its number here."""
+        """The next delivery; it gets its number here. One that is for no subscription any more takes only that."""
         self.number += delivery.event_count if isinstance(delivery, Deliver) else 1
-        behind = self.last_of.get(delivery.publisher, 0)
-        self.waiting[self.number] = msgspec.structs.replace(delivery, number=self.number, after=0, behind=behind)
-        self.last_of[delivery.publisher] = self.number
+        if not delivery.subscriptions:
+            return
+        self.waiting[self.number] = msgspec.structs.replace(delivery, number=self.number, after=0, behind=0)
         if isinstance(delivery, Deliver):
             self.event_bytes += len(delivery.event)
         if expires:
@@ -71,6 +71,8 @@ class Queue(msgspec.Struct):
         self.received = max(self.received, number)
         for one in list(takewhile(lambda one: one <= number, self.waiting)):
             self.remove(one)
+        if self.received >= self.sent:
+            self.sent_of.clear()
 
     def remove(self, number: int) -> Deliver | Gap:
         gone = self.waiting.pop(number)
@@ -82,9 +84,18 @@ class Queue(msgspec.Struct):
             self.sent_bytes -= size
         return gone
 
+    def void(self, id: str) -> None:
+        """Nothing is owed to a subscription that ended: what waits for it alone goes, and its number with it."""
+        for number, one in [(number, one) for number, one in self.waiting.items() if id in one.subscriptions]:
+            left = without(one, id)
+            if left.subscriptions:
+                self.waiting[number] = left
+            else:
+                self.remove(number)
+
     def begin_anew(self) -> None:
         """The client has another link: what it has not acknowledged is sent again."""
-        self.sent, self.sent_waiting, self.sent_bytes = self.received, 0, 0
+        self.sent, self.sent_waiting, self.sent_bytes, self.sent_of = self.received, 0, 0, {}
 
     def ready(self, now: int, until: int) -> Iterator[Deliver | Gap]:
         """What may be sent now, up to a number: in order, within the window, a gap notice for what expired."""
@@ -93,14 +104,16 @@ class Queue(msgspec.Struct):
                 return
             delivery = self.waiting.get(number)
             if delivery is None:
-                continue  # let go: a notice further on stands for it
+                continue  # let go: a notice further on stands for it, or nobody is owed it
             after, self.sent = self.sent, number
+            behind = self.sent_of.get(delivery.publisher, 0)
+            self.sent_of[delivery.publisher] = number
             self.sent_waiting += 1
             self.sent_bytes += _size(delivery)
             if isinstance(delivery, Deliver):
                 expired = 0 < self.expires.get(number, 0) <= now
                 delivery = _gap(delivery, "expired") if expired else after_number(delivery, self.received)
-            yield msgspec.structs.replace(delivery, after=after)
+            yield msgspec.structs.replace(delivery, after=after, behind=behind)
 
     @property
     def event_count(self) -> int:
@@ -144,7 +157,7 @@ class Queue(msgspec.Struct):
             gaps[gone.publisher] = Gap(
                 number,
                 0,
-                before.behind if before else gone.behind,
+                0,
                 gone.publisher,
                 min(first, before.first) if before else first,
                 max(final, before.last) if before else final,
@@ -199,7 +212,7 @@ class Deliveries:
 
     def _fast_queue(self) -> Queue:
         first = self._boot << BOOT_SHIFT
-        return Queue(first, first, waiting={}, expires={}, last_of={}, sent=first)
+        return Queue(first, first, waiting={}, expires={}, sent=first)
 
     def current(self, name: str) -> str:
         """The key of a client that says only its name: that of its last move here."""
@@ -216,12 +229,12 @@ class Deliveries:
 
     def join(self, record: Joined) -> None:
         first = first_number(record.client)
-        durable = Queue(first, first, waiting={}, expires={}, last_of={})
+        durable = Queue(first, first, waiting={}, expires={})
         self._file(Client(record.client, durable, self._fast_queue()))
 
     def recall(self, record: Queued) -> None:
         """A client from a snapshot."""
-        durable = Queue(record.number, record.received, waiting={}, expires={}, last_of=dict(record.last_of))
+        durable = Queue(record.number, record.received, waiting={}, expires={})
         self._file(Client(record.client, durable, self._fast_queue()))
 
     def recall_waiting(self, record: Waited) -> None:
@@ -235,7 +248,7 @@ class Deliveries:
     def snapshot(self) -> Iterator[Queued | Waited | Held]:
         for name, client in self.clients.items():
             queue = client.durable
-            yield Queued(name, queue.number, queue.received, dict(queue.last_of))
+            yield Queued(name, queue.number, queue.received)
             for number, delivery in queue.waiting.items():
                 yield Waited(name, delivery, queue.expires.get(number, 0))
             if (moving := client.moving) is not None or client.claimed:
@@ -248,7 +261,7 @@ class Deliveries:
         if record.origin != ("", ""):
             handed, waiting = list(record.handed), list(record.waiting)
             client.moving = Moving(
-                record.origin, record.sources, record.taken, handed, waiting, record.mark, record.is_done
+                record.origin, record.sources, record.taken, handed, waiting, record.mark, record.is_done, record.ended
             )
             if client.is_moving:
                 self.moving[record.client] = None
@@ -291,8 +304,9 @@ class Deliveries:
 
     def catch_up(self, record: CaughtUp) -> None:
         moving = self._moving(record.client)
+        durable = self.clients[record.client].durable
         for passed in moving.queue():
-            self.clients[record.client].durable.add(passed.delivery, passed.expires)
+            durable.add(passed.delivery, passed.expires)
         moving.handed, moving.waiting, moving.is_done = [], [], True
         moving.handed_bytes = moving.waiting_bytes = 0
         del self.moving[record.client]
@@ -331,6 +345,23 @@ class Deliveries:
         self.clients[record.client].durable.acknowledge(record.number)
         self.stirred[record.client] = None
 
+    def owes(self, key: str) -> bool:
+        """Does something wait for a subscription, or may something be handed over for it?"""
+        name, _, id = key.partition("/")
+        client = self.clients[name]
+        waiting = (*client.durable.waiting.values(), *client.fast.waiting.values())
+        return client.is_moving or any(id in one.subscriptions for one in waiting)
+
+    def void(self, key: str) -> None:
+        """A subscription ended, and is owed nothing."""
+        name, _, id = key.partition("/")
+        client = self.clients[name]
+        client.durable.void(id)
+        client.fast.void(id)
+        if client.moving is not None and not client.moving.is_done:
+            client.moving.void(id)
+        self.stirred[name] = None
+
     def notice(self, record: Noticed) -> None:
         self.clients[record.client].durable.let_go(record.number, record.reason, fast=False)
 
@@ -368,7 +399,7 @@ def _size(delivery: Deliver | Gap) -> int:
 
 def _gap(delivery: Deliver, reason: str) -> Gap:
     return Gap(
-        delivery.number, 0, delivery.behind, delivery.publisher, delivery.first, delivery.sequence, delivery.fast,
+        delivery.number, 0, 0, delivery.publisher, delivery.first, delivery.sequence, delivery.fast,
         reason, delivery.subscriptions,
     )  # fmt: skip
 
@@ -400,4 +431,5 @@ def _held(client: Client, moving: Moving) -> Held:
         tuple(moving.waiting),
         moving.mark,
         moving.is_done,
+        moving.ended,
     )

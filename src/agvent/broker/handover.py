@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from agvent import limits
+from agvent.wire.batches import without
 from agvent.wire.broker_messages import Passed
 from agvent.wire.client_messages import Deliver, Gap, Source
 
@@ -48,7 +49,8 @@ class Moving(msgspec.Struct):
 
     `taken` is how far the first of its sources has handed over. `origin` is the broker and the client's key there: the
     same move said again is recognised by it. `mark` is a position of this home's stream after the last source ended:
-    when nothing from before it can come any more, everything is there."""
+    when nothing from before it can come any more, everything is there. `ended` are subscriptions that it is handed
+    nothing for any more."""
 
     origin: tuple[str, str]
     sources: tuple[Source, ...]
@@ -57,6 +59,7 @@ class Moving(msgspec.Struct):
     waiting: list[Passed] = []
     mark: int = 0
     is_done: bool = False
+    ended: tuple[str, ...] = ()
     handed_bytes: int = 0  # of the events in `handed`
     waiting_bytes: int = 0  # and in `waiting`
 
@@ -101,6 +104,20 @@ class Moving(msgspec.Struct):
             gaps[gone.publisher] = Gap(0, 0, 0, gone.publisher, first, last, False, reason, ids)
         self.waiting_bytes -= _bytes_in(self.waiting[:count])
         self.waiting = [*(Passed(gap, 0) for gap in gaps.values()), *self.waiting[count:]]
+
+    def void(self, id: str) -> None:
+        """Nothing is owed to a subscription that ended. What was handed over keeps its place."""
+        self.ended = tuple(sorted({*self.ended, id}))
+        for passed in (self.handed, self.waiting):
+            passed[:] = [Passed(without(one.delivery, id), one.expires) for one in passed]
+        self.handed_bytes, self.waiting_bytes = _bytes_in(self.handed), _bytes_in(self.waiting)
+
+    def wanted(self, passed: Passed) -> Passed:
+        """What the old home hands over, without the subscriptions that ended."""
+        delivery = passed.delivery
+        for id in self.ended:
+            delivery = without(delivery, id)
+        return Passed(delivery, passed.expires)
 
     def queue(self) -> Iterator[Passed]:
         """What was handed over and what waited, in order, without what came both ways."""

@@ -145,7 +145,7 @@ class Moves:
         self._silent_since[client.name, source.broker] = now
         for passed in handing.deliveries:
             if passed.delivery.number > moving.taken:
-                self.out.record(Handed(client.name, passed.delivery.number, passed))
+                self.out.record(Handed(client.name, passed.delivery.number, moving.wanted(passed)))
         if handing.drained and moving.taken == handing.taken:
             self._over(client, moving, "")
         elif handing.deliveries:

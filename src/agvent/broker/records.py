@@ -48,7 +48,8 @@ class Opened(Record, frozen=True, tag=3):
 
 
 class Closed(Record, frozen=True, tag=4):
-    """The version of a local subscription ends at this position; `replaced` if another one opens in its place."""
+    """The version of a local subscription ends at this position; `replaced` if another one opens in its place, else
+    what waits for the subscription is owed to nobody."""
 
     position: int
     key: str
@@ -140,6 +141,12 @@ class Arrived(Record, frozen=True, tag=11):
     deliveries: Deliveries
     trace: Trace = ()
     places: tuple[tuple[bytes, ...], ...] = ()
+
+
+class Ended(Record, frozen=True, tag=42):
+    """A client wants nothing more of a subscription that is not open here: what waits for it is owed to nobody."""
+
+    key: str
 
 
 class Joined(Record, frozen=True, tag=12):
@@ -345,12 +352,11 @@ class Reached(Record, frozen=True, tag=19):
 
 
 class Queued(Record, frozen=True, tag=20):
-    """A client's numbered queue, without what waits in it; for each publisher the number of its last delivery."""
+    """A client's numbered queue, without what waits in it."""
 
     client: str
     number: int
     received: int
-    last_of: dict[str, int]
 
 
 class Waited(Record, frozen=True, tag=21):
@@ -383,6 +389,7 @@ class Held(Record, frozen=True, tag=29):
     waiting: tuple[Passed, ...]
     mark: int
     is_done: bool
+    ended: tuple[str, ...] = ()
 
 
 class Brought(Record, frozen=True, tag=40):
@@ -397,7 +404,7 @@ AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
     | HandedOver | Claimed | Left | Remembered | Held | Marked | CaughtUp | Visited | LegEnded | Reported | Travelling
-    | Reporting | Delegated | Executed | Brought | Curtailed
+    | Reporting | Delegated | Executed | Brought | Curtailed | Ended
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

@@ -30,6 +30,7 @@ from agvent.broker.records import (
     Counted,
     Curtailed,
     Delegated,
+    Ended,
     Executed,
     Handed,
     HandedOver,
@@ -84,6 +85,7 @@ class Tables:
             Owned: self._owned,
             Opened: self._opened,
             Closed: self._closed,
+            Ended: lambda record: self.deliveries.void(record.key),
             Settled: self.homes.settled,
             Heard: self.interests.apply,
             Accepted: self._accepted,
@@ -159,6 +161,8 @@ class Tables:
     def _closed(self, record: Closed) -> None:
         self.homes.closed(record)
         self.interests.changed_here(record.epoch)
+        if not record.replaced:
+            self.deliveries.void(record.key)
 
     def _accepted(self, record: Accepted) -> None:
         self.custody.accept(record)

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from agvent.broker.handover import event_of, merged
 from agvent.broker.records import Arrived
 from agvent.types import AgventType
-from agvent.wire.batches import taken_apart
+from agvent.wire.batches import taken_apart, without
 from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.lines import places_in
 
@@ -61,6 +61,17 @@ class Waiting(msgspec.Struct):
             gone[arrived.publication.publisher] = (one, tuple(dict.fromkeys((*had, *versions))))
         self.waiting = [*gone.values(), *self.waiting[count:]]
 
+    def void(self, key: str) -> None:
+        """Nothing is owed to a subscription that ended."""
+        for number, (arrived, versions) in list(self.arrived.items()):
+            left = _without(versions, key)
+            if left:
+                self.arrived[number] = (arrived, left)
+            else:
+                del self.arrived[number]
+        self.handed = [without(one, key.partition("/")[2]) for one in self.handed]
+        self.waiting = [(arrived, _without(versions, key)) for arrived, versions in self.waiting]
+
     def catch_up(self) -> None:
         """Both in one order, as the home does it. The old home's log has what it handed over: here that only takes a
         number."""
@@ -80,6 +91,10 @@ class Waiting(msgspec.Struct):
             if left:
                 self.add((arrived, left))
         self.handed, self.waiting = [], []
+
+
+def _without(versions: tuple[tuple[str, int], ...], key: str) -> tuple[tuple[str, int], ...]:
+    return tuple(one for one in versions if one[0] != key)
 
 
 class Carried(msgspec.Struct):

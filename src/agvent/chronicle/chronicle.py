@@ -26,6 +26,7 @@ from agvent.broker.records import (
     Claimed,
     Closed,
     Curtailed,
+    Ended,
     Handed,
     HandedOver,
     Heard,
@@ -74,6 +75,7 @@ class Chronicle:
             Owned: self._owned,
             Opened: self._opened,
             Closed: self._closed,
+            Ended: lambda record, at: self._ended(record.key, at),
             Heard: self._heard,
             Accepted: self._accepted,
             Arrived: self._arrived,
@@ -138,10 +140,15 @@ class Chronicle:
         self._changed(record, "open", subscription.id, version, at)
 
     def _closed(self, record: Closed, at: int) -> None:
-        client, version = self.carried.open.pop(record.key)
+        _, version = self.carried.open.pop(record.key)
         self._changed(record, "close", record.key, version, at)
         if not record.replaced:
-            self._gap(at, "unsubscribed", subscription=public(record.key), subscriber=name_of(client))
+            self._ended(record.key, at)
+
+    def _ended(self, key: str, at: int) -> None:
+        client = key.partition("/")[0]
+        self._waiting(client).void(key)
+        self._gap(at, "unsubscribed", subscription=public(key), subscriber=name_of(client))
 
     def _changed(self, record: Opened | Closed | Marked, change: str, subscription: str, version: int, at: int) -> None:
         self.rows.changes.append(

@@ -101,6 +101,7 @@ class Client:
         self._subscribed: dict[str, Subscribed] = {}
         self._asked: dict[int, Subscribed] = {}  # the request that opened each subscription
         self._unclaimed: dict[str, list[Arrival]] = {}  # for subscriptions this process has not opened
+        self._ended: dict[str, None] = {}  # subscriptions that it ended last: what was under way to them is for nobody
         self._finished: list[Arrival] = []  # more of their events are done
         self.stopped: deque[Stopped] = deque(maxlen=limits.STOPPED_KEPT_MAX)
         """What happened to agvents of this client's that find their own way: faults, and budgets that were spent."""
@@ -217,6 +218,7 @@ class Client:
         subscribed = self._subscribed.get(subscription.id) or Subscribed(subscription, into)
         subscribed.subscription, subscribed.admits = subscription, admit
         self._subscribed[subscription.id] = subscribed
+        self._ended.pop(subscription.id, None)
         for arrival in self._unclaimed.pop(subscription.id, []):
             self._put(subscribed, arrival)
         await self._open(subscribed)
@@ -236,7 +238,10 @@ class Client:
         answer = await self._answer(self._session.unsubscribe(id))
         subscribed = self._subscribed.pop(id, None)
         if subscribed is not None:
-            subscribed.end()
+            subscribed.void()
+        self._ended[id] = None
+        if len(self._ended) > limits.ENDED_KEPT_MAX:
+            del self._ended[next(iter(self._ended))]
         for arrival in self._unclaimed.pop(id, []):
             arrival.close_all(id)
         assert isinstance(answer, Done)
@@ -397,8 +402,12 @@ class Client:
         for id in message.subscriptions:
             if id in self._subscribed:
                 self._put(self._subscribed[id], arrival)
+            elif id in self._ended:
+                arrival.close_all(id)
             else:
                 self._unclaimed.setdefault(id, []).append(arrival)
+        if not message.subscriptions:
+            self._done(arrival)
 
     def _put(self, subscribed: Subscribed, arrival: Arrival) -> None:
         item = arrival.item(subscribed.subscription.id)

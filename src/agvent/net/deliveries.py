@@ -34,6 +34,7 @@ class Arrival:
         self._places = self._picked()
         self._open = self._wanted()  # by place, the subscriptions that are not done
         self._left = 0  # the first place that is not done
+        self._pass_done()
 
     def _picked(self) -> dict[str, Sequence[int]]:
         """For each subscription the places of its events in what came."""
@@ -76,10 +77,13 @@ class Arrival:
         is_open = self._open
         is_open[place] -= 1
         if place == self._left and not is_open[place]:
-            count = self._count
-            while self._left < count and not is_open[self._left]:
-                self._left += 1
+            self._pass_done()
             self._tell()
+
+    def _pass_done(self) -> None:
+        is_open, count = self._open, self._count
+        while self._left < count and not is_open[self._left]:
+            self._left += 1
 
     def close_all(self, id: str) -> None:
         """A subscription is done with everything, and was with nothing before."""

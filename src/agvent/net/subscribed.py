@@ -62,15 +62,20 @@ class Subscribed:
             if item is not None:
                 return item
             self.past = None
-        while not self._waiting:
+        while not await self._is_ready():
             if self._ended:
                 raise StopAsyncIteration
             self._came.clear()
             await self._came.wait()
-        first = self._waiting[0]
-        if isinstance(first, Delivery) and first.admission is not None:
-            await first.admission.wait()  # it stays first meanwhile, and others behind it
         return self._waiting.popleft()
+
+    async def _is_ready(self) -> bool:
+        """May the first be given? An agvent stays first until it is let in, and others behind it."""
+        while self._waiting and isinstance(first := self._waiting[0], Delivery) and first.admission is not None:
+            await first.admission.wait()
+            if self._waiting and self._waiting[0] is first:
+                return True
+        return bool(self._waiting)
 
     def taken(self) -> list[Delivery | GapNotice]:
         """All that has come and was not given yet, without waiting; whoever takes it acknowledges it."""
@@ -84,6 +89,17 @@ class Subscribed:
         """Queues what came: the broker's window bounds how much that is."""
         self._waiting.append(item)
         self._came.set()
+
+    def void(self) -> None:
+        """Ends it, and nothing is owed to it: what waits and what was given last need not come again."""
+        owed = [item for item in self._waiting if item.subscription == self.subscription.id]
+        others = [item for item in self._waiting if item.subscription != self.subscription.id]
+        self._waiting.clear()
+        self._waiting.extend(others)
+        for item in (*owed, *(() if self._given is None else (self._given,))):
+            item.acknowledge()
+        self._given = None
+        self.end()
 
     def end(self) -> None:
         """Nothing comes any more; what waits is given still."""

@@ -56,7 +56,7 @@ class Inbox:
         """What may be given now that this one is here; nothing of a repeat."""
         if message.number <= self.received:
             return []
-        self._next[message.after] = message.number
+        self._next[max(message.after, self.received)] = message.number  # between them nothing comes any more
         given: list[Deliver | Gap] = []
         if message.number not in self._ahead:
             if self._has(message.behind):

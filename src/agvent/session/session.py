@@ -363,6 +363,8 @@ class Session:
                 self._again(self.subscriptions[id])
         if moved:
             self._again(Move(self._next_request(), self.sources))
+            for number in [number for number, one in self.requests.items() if isinstance(one, Unsubscribe)]:
+                self._again(self.requests.pop(number))  # after the Move: of what is handed over, too
         for request in self.requests.values():
             self._say(request)
         notice = Gap(0, 0, 0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from agvent import limits
 from agvent.event import Event
-from agvent.wire.client_messages import Deliver
+from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import content_of
 from agvent.wire.lines import FEED, is_lines, lines_in, lines_of, packed, places_in
 from agvent.wire.parts import Publication
@@ -129,6 +129,16 @@ def after_number(delivery: Deliver, number: int) -> Deliver:
     picked = tuple(packed([at for at, one in enumerate(left) if id in one.subscriptions], len(left)) for id in ids)
     content = FEED.join([one.event for one in left])
     return replace(delivery, event=content, subscriptions=ids, places=places, picked=picked)
+
+
+def without(delivery: Deliver | Gap, id: str) -> Deliver | Gap:
+    """A delivery without one of its subscriptions. All its events stay, also those that are for nobody now: each has
+    its number."""
+    ids = tuple(one for one in delivery.subscriptions if one != id)
+    if isinstance(delivery, Gap) or not delivery.picked:
+        return replace(delivery, subscriptions=ids)
+    picked = zip(delivery.subscriptions, delivery.picked, strict=True)
+    return replace(delivery, subscriptions=ids, picked=tuple(pick for one, pick in picked if one != id))
 
 
 def deliveries_in(delivery: Deliver) -> list[Deliver]:

@@ -361,16 +361,66 @@ def test_one_event_for_two_subscriptions_is_acknowledged_by_both(url: str) -> No
 
 
 def test_unsubscribing_ends_the_iteration(url: str) -> None:
-    """What waits is given, and then the loop ends; later events do not come."""
+    """What waited is void; later events do not come."""
 
     async def story() -> None:
         async with connect(url) as client:
             subscription = await client.subscribe()
-            await client.publish({"n": 1})
-            await take(subscription, 1)
+            await client.publish_batch([{"n": n} for n in range(3)])
+            await anext(subscription)
             await client.unsubscribe(subscription)
-            await client.publish({"n": 2})
+            await client.publish({"n": 3})
             assert [item async for item in subscription] == []
+
+    asyncio.run(story())
+
+
+def test_what_an_ended_subscription_was_owed_waits_for_nobody(url: str) -> None:
+    """Not for the next process, which has another one open; nor for one of the same name that is opened later."""
+
+    async def story() -> None:
+        async with connect(url, name="ben") as ben:
+            for id in ("a", "b"):
+                await ben.subscribe("n > 0", id=id)
+            await ben.publish_batch([{"n": n} for n in range(3)])
+            await ben.publish({"n": 3})
+        async with connect(url, name="ben") as ben:
+            await ben.unsubscribe("b")
+        async with connect(url, name="ben") as ben:
+            again = await ben.subscribe("n > 0", id="a")
+            assert [one.event.attributes["n"] for one in await take(again, 3)] == [1, 2, 3]
+        async with connect(url, name="ben") as ben:
+            assert (await status(url))["clients"][0]["waiting"] == 0
+            again = await ben.subscribe("n > 0", id="a")
+            await ben.publish({"n": 4})
+            assert (await anext(again)).event.attributes["n"] == 4  # type: ignore[union-attr]
+            await ben.unsubscribe(again)
+            again = await ben.subscribe("n > 0", id="a")
+            await ben.publish({"n": 5})
+            assert [one.event.attributes["n"] for one in await take(again, 1)] == [5]
+
+    asyncio.run(story())
+
+
+def test_a_reader_that_ended_what_it_did_not_read_goes_on(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alone or in a loop with others, what an ended subscription left unread takes no room in the window."""
+    monkeypatch.setattr(limits, "DELIVERY_WINDOW", 8)
+
+    async def story() -> None:
+        async with connect(url, name="ben") as ben:
+            kept = await ben.subscribe("n = 11", id="kept")
+            for id, into in (("old", None), ("shared", kept)):
+                old = await ben.subscribe("n < 12", id=id, into=into)
+                for n in range(12):
+                    await ben.publish({"n": n})
+                await ben.unsubscribe(old)
+            await ben.publish({"n": 11})
+            assert [(one.id.sequence, one.subscription) for one in await take(kept, 3)] == [
+                (12, "kept"), (24, "kept"), (25, "kept"),
+            ]  # fmt: skip
+            async with asyncio.timeout(10):
+                while (await status(url))["clients"][0]["waiting"]:
+                    pass
 
     asyncio.run(story())
 

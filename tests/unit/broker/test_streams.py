@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from agvent import limits
-from agvent.broker.records import Closed, Opened, Owned
+from agvent.broker.records import Closed, Joined, Opened, Owned
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.filters.subscription import Subscription
@@ -26,6 +26,7 @@ class Pair:
         self.random = Random(seed)
         self.now = 0
         self.home, self.entry = Tables("H", 1), Tables("E", 1)
+        self.home.apply(Joined("c"))
         self.streams = Streams("H", 1, self.home.homes, self.home.advertisements)
         self.boot = 0
         self.loss = 0.6

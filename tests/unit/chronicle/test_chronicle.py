@@ -15,6 +15,7 @@ from agvent.broker.records import (
     CaughtUp,
     Closed,
     Curtailed,
+    Ended,
     Heard,
     Moved,
     Noticed,
@@ -156,6 +157,15 @@ def test_what_was_withdrawn_is_the_type_as_it_was_advertised() -> None:
     """Its tombstone has only the name."""
     made = rows_of(ADVERTISED, Owned("b1", 1, 2, (Entry(2, "nyse", AgventType(name="Quote"), False),), False))
     assert [one.type for one in made.withdrawn] == [QUOTE]
+
+
+@pytest.mark.parametrize("ended", [Closed(2, "ann/cheap", False, 2), Ended("ann/cheap")])
+def test_what_an_ended_subscription_was_owed_is_no_delivery(ended: Record) -> None:
+    """Later deliveries of that client are acknowledged under their own numbers, and say nothing of it."""
+    other = Arrived(entered(), publication(2), 0, "", (("ann", (("ann/all", 4),)),))
+    rows = rows_of(OPENED, arrived(1), ended, other, Acknowledged("ann", 2, AT))
+    assert [(row["sequence"], row["subscription"]) for row in rows.deliveries] == [(2, "ann/all")]
+    assert [row["reason"] for row in rows.gaps] == ["unsubscribed"]
 
 
 def test_a_replacement_is_a_close_and_an_open_and_no_gap() -> None:

@@ -31,6 +31,16 @@ def test_what_was_given_is_not_given_again_after_a_break() -> None:
     assert inbox.received == 2
 
 
+def test_what_went_from_the_brokers_queue_is_not_waited_for() -> None:
+    """After a break what follows may stand on something before what was given: between them nothing comes any more."""
+    inbox = Inbox()
+    for one in (delivery(1, "p", 0), delivery(2, "q", 0)):
+        inbox.take(one)
+    inbox.begin_anew()
+    third = Deliver(3, 1, 0, "q", 3, False, b"", ("s",))
+    assert (inbox.take(delivery(1, "p", 0)), inbox.take(third), inbox.received) == ([], [third], 3)
+
+
 def test_any_order_gives_each_once_and_each_publisher_in_order() -> None:
     """Whatever the order of arrival, and with breaks between, every delivery is given once, in its publisher's
     order."""
