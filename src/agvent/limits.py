@@ -265,6 +265,14 @@ JOURNAL_SEGMENT_BYTES_MAX: Final = 64 << 20
 JOURNAL_GROWTH_MAX: Final = 4
 """How often a snapshot's size is written before the next: a fifth of what is written is snapshots, at most."""
 
+JOURNAL_RESERVE_BYTES: Final = 4 << 20
+"""Room that a journal keeps for the day the disk is full: a group of records, and a snapshot of tables in which little
+waits, fit into it."""
+
+JOURNAL_COMPACT_TRIES_MAX: Final = 64
+"""Of the tries to write on a full disk, at least every how manieth also looks whether a snapshot would make room: the
+first ones more often. Of large tables that takes a second."""
+
 FOLLOWED_BYTES_MAX: Final = 32 << 20
 """What is taken of one journal into the event log at once: the rows of it, some hundred thousand, are in memory."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 from agvent import limits
 from agvent.broker.records import Record, Timed, encode_record
@@ -38,6 +39,7 @@ class GroupCommit:
         self._pending: list[Record] = []
         self._number = 0
         self._busy = False
+        self._tries = 0  # to write the group that found no room
         self._snapshot: list[Record] | None = None  # taken, and not yet on disk
         self._saving: asyncio.Future[None] | None = None  # the last snapshot on its way to the disk
         self._idle = asyncio.Event()
@@ -63,30 +65,56 @@ class GroupCommit:
         written = self._loop.run_in_executor(self._writer, self._write, group, image is not None)
         written.add_done_callback(lambda done: self._written(done, group, number, image))
 
-    def _write(self, group: list[Record], roll: bool) -> None:
+    def _write(self, group: list[Record], roll: bool) -> bool:
+        """Writes a group; does a segment begin after it, as was asked?"""
         if group:
-            self.journal.write([encode_record(record) for record in (Timed(self._now()), *group)])
+            self.journal.write(self._contents(group))
         if roll:
-            self.journal.roll()
+            with suppress(JournalFull):  # the group is safe, and may not be written again
+                self.journal.roll()
+                return True
+        return False
+
+    def _contents(self, group: list[Record]) -> list[bytes]:
+        return [encode_record(record) for record in (Timed(self._now()), *group)]
+
+    def _retry(self, group: list[Record], number: int) -> None:
+        """Tries to write a group that found no room; at growing intervals with a snapshot, which may make some."""
+        self._tries += 1
+        is_turn = not self._tries & (self._tries - 1) or self._tries % limits.JOURNAL_COMPACT_TRIES_MAX == 0
+        if not is_turn or self._snapshot is not None:
+            self._submit(group, number, None)
+            return
+        group, number, image = group + self._pending, self._number, self._image()
+        self._pending = []
+        written = self._loop.run_in_executor(self._writer, self._compact, group, image)
+        written.add_done_callback(lambda done: self._written(done, group, number, None))
+
+    def _compact(self, group: list[Record], image: list[Record]) -> bool:
+        self.journal.compact(self._contents(group), [encode_record(record) for record in image])
+        return False
 
     def _written(
-        self, done: asyncio.Future[None], group: list[Record], number: int, image: list[Record] | None
+        self, done: asyncio.Future[bool], group: list[Record], number: int, image: list[Record] | None
     ) -> None:
         error = done.exception()
         if isinstance(error, JournalFull):
             self.full = error.message
-            self._loop.call_later(limits.JOURNAL_RETRY_SECONDS, self._submit, group, number, image)
+            self._snapshot = None if image is not None else self._snapshot
+            self._loop.call_later(limits.JOURNAL_RETRY_SECONDS, self._retry, group, number)
             return
         if error is not None:
             self._failed(error)
             return
-        self.full = ""
+        self.full, self._tries = "", 0
         self._busy = False
         self.groups += 1
         self.records += len(group)
-        if image is not None:
+        if image is not None and done.result():
             self._saving = self._loop.run_in_executor(None, self._save, self.journal.sequence + 1, image)
             self._saving.add_done_callback(self._saved)
+        elif image is not None:
+            self._snapshot = None
         if group:
             self._synced(number)
         if self._pending:

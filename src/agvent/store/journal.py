@@ -1,6 +1,7 @@
 """The custody journal's one writer: groups of records, each group on disk before anybody is told of it.
 
-`write` and `roll` belong to one thread; `snapshot` may run in another, because it touches no file that they do.
+`write`, `roll` and `compact` belong to one thread; `snapshot` may run in another while that one writes and rolls: it
+touches no file that they do.
 Cost: a group of 4,096 records and its fdatasync take about a millisecond (benchmarks/journal.py).
 """
 
@@ -17,7 +18,7 @@ from typing import Final, Self
 from agvent import limits
 from agvent.errors import JournalError, JournalFull
 from agvent.store.durable import sync_folder
-from agvent.store.journal_file import HEADER, SEGMENT_MAGIC, SNAPSHOT_MAGIC, header, sealed
+from agvent.store.journal_file import HEADER, RECORD_OVERHEAD_BYTES, SEGMENT_MAGIC, SNAPSHOT_MAGIC, header, sealed
 from agvent.store.journal_recovery import Recovery, put_aside, recover, retire, segment_paths, snapshot_paths
 
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -37,6 +38,7 @@ class Journal:
         self.folder, self.archive = folder, archive
         self._file = -1
         self._offset = 0
+        self._snapshot_from = 0  # bytes of segments from which on a snapshot is tried again
         self._lock = _locked(folder)
         try:
             self._open()
@@ -51,7 +53,18 @@ class Journal:
         self.sequence = self.recovery.next - 1
         self.snapshot_bytes = sum(path.stat().st_size for path in snapshot_paths(self.folder))
         self.segment_bytes = sum(path.stat().st_size for path in segment_paths(self.folder))
-        self.roll()
+        try:
+            self.roll()
+        except JournalFull:
+            self._go_on()
+        self._keep_reserve()
+
+    def _go_on(self) -> None:
+        """Without room for another segment, the last one grows."""
+        segments = segment_paths(self.folder)
+        if not segments:
+            raise JournalFull(f"{self.folder}: no room for a segment")
+        self._file, self._offset = os.open(segments[-1], os.O_RDWR), segments[-1].stat().st_size
 
     def __enter__(self) -> Self:
         return self
@@ -103,25 +116,61 @@ class Journal:
 
     def wants_snapshot(self) -> bool:
         """Has so much been written since the last snapshot that another one is worth its cost?"""
-        grown = self.segment_bytes > limits.JOURNAL_GROWTH_MAX * self.snapshot_bytes
+        grown = self.segment_bytes > max(limits.JOURNAL_GROWTH_MAX * self.snapshot_bytes, self._snapshot_from)
         return grown and self.segment_bytes > limits.JOURNAL_SEGMENT_BYTES_MAX
 
     def snapshot(self, sequence: int, contents: Sequence[bytes]) -> None:
         """Puts a snapshot in place of every record before a sequence. Those must be on disk, and the sequence begin a
-        segment: call `roll` first."""
+        segment: call `roll` first. One that fails leaves nothing, and is wanted again when the journal has grown."""
         path = self.folder / f"{sequence:020}.snapshot"
         partial = path.with_suffix(".partial")
-        with partial.open("wb") as out:
-            out.write(header(SNAPSHOT_MAGIC, sequence, len(contents)))
-            for at, content in enumerate(contents, 1):
-                out.write(sealed(at, 0, content))
-            out.flush()
-            os.fsync(out.fileno())
+        try:
+            _write_snapshot(partial, sequence, contents)
+        except OSError:
+            partial.unlink(missing_ok=True)
+            self._snapshot_from = self.segment_bytes + limits.JOURNAL_SEGMENT_BYTES_MAX
+            raise
         os.replace(partial, path)
         sync_folder(self.folder)
         retire(self.folder, sequence, self.archive)
         self.snapshot_bytes = path.stat().st_size
         self.segment_bytes = sum(one.stat().st_size for one in segment_paths(self.folder))
+        self._snapshot_from = 0
+        self._keep_reserve()
+
+    def compact(self, contents: Sequence[bytes], snapshot: Sequence[bytes]) -> int:
+        """On a full disk: writes a group in the reserve's room, and puts a snapshot in place of everything. JournalFull
+        if both do not fit into that, or it would give no room."""
+        size = sum(RECORD_OVERHEAD_BYTES + len(one) for one in (*contents, *snapshot))
+        if not self._reserve.exists() or size > limits.JOURNAL_RESERVE_BYTES:
+            raise JournalFull(f"{self.folder}: no room for {size} bytes, records and a snapshot")
+        if self.archive is not None or size >= self.snapshot_bytes + self.segment_bytes:
+            raise JournalFull(f"{self.folder}: no room, and a snapshot would give none")
+        self._reserve.unlink()
+        try:
+            self.write(contents)
+            with suppress(JournalFull, OSError):  # the group is safe
+                self.roll()
+                self.snapshot(self.sequence + 1, snapshot)
+        finally:
+            self._keep_reserve()
+        return self.sequence
+
+    @property
+    def _reserve(self) -> Path:
+        return self.folder / "reserve"
+
+    def _keep_reserve(self) -> None:
+        """Takes the room that `compact` needs, if it is to be had."""
+        if self._reserve.exists():
+            return
+        made = os.open(self._reserve, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            os.posix_fallocate(made, 0, limits.JOURNAL_RESERVE_BYTES)
+        except OSError:
+            self._reserve.unlink()
+        finally:
+            os.close(made)
 
     def close(self) -> None:
         """Ends the journal cleanly."""
@@ -131,6 +180,15 @@ class Journal:
             os.close(self._file)
             self._file = -1
             os.close(self._lock)
+
+
+def _write_snapshot(path: Path, sequence: int, contents: Sequence[bytes]) -> None:
+    with path.open("wb") as out:
+        out.write(header(SNAPSHOT_MAGIC, sequence, len(contents)))
+        for at, content in enumerate(contents, 1):
+            out.write(sealed(at, 0, content))
+        out.flush()
+        os.fsync(out.fileno())
 
 
 def _new_segment(path: Path, sequence: int) -> int:

@@ -180,6 +180,60 @@ def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path: Path) -> None:
     assert contents(tmp_path) == [b"before", b"x" * 1000]
 
 
+def test_a_snapshot_without_room_leaves_nothing_and_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What there was of it goes, and another one is wanted when the journal has grown by a segment."""
+    monkeypatch.setattr(limits, "JOURNAL_SEGMENT_BYTES_MAX", 1000)
+    with Journal(tmp_path) as journal:
+        journal.write([b"x" * 1500])
+        assert journal.wants_snapshot()
+        with room_for(2000), pytest.raises(OSError, match="File too large"):
+            journal.snapshot(journal.sequence + 1, [b"x" * 1500, b"y" * 1500])
+        assert list(tmp_path.glob("*.partial")) == []
+        assert not journal.wants_snapshot()
+        journal.write([b"x" * 1500])
+        assert journal.wants_snapshot()
+        journal.snapshot(journal.sequence + 1, [b"all"])
+    assert contents(tmp_path) == [b"all"]
+
+
+def test_a_reserve_is_kept_for_a_snapshot_on_a_full_disk(tmp_path: Path) -> None:
+    """A group and what stands for everything are written in its room; afterwards it is kept again."""
+    with Journal(tmp_path) as journal:
+        reserve = tmp_path / "reserve"
+        assert reserve.stat().st_size == limits.JOURNAL_RESERVE_BYTES
+        for _ in range(3):
+            journal.write([b"x" * 1000])
+        assert journal.compact([b"new"], [b"all", b"new"]) == 4
+        assert reserve.stat().st_size == limits.JOURNAL_RESERVE_BYTES
+        journal.write([b"next"])
+    assert contents(tmp_path) == [b"all", b"new", b"next"]
+
+
+def test_a_snapshot_that_gives_no_room_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is as large as the journal, does not fit into the reserve, or has an archive to go to."""
+    with Journal(tmp_path / "a") as journal, Journal(tmp_path / "b", archive=tmp_path / "archive") as archived:
+        for one in (journal, archived):
+            one.write([b"x" * 1000])
+        for one, snapshot in ((journal, b"x" * 1000), (archived, b"x")):
+            with pytest.raises(JournalFull, match="a snapshot would give none"):
+                one.compact([b"new"], [snapshot])
+        monkeypatch.setattr(limits, "JOURNAL_RESERVE_BYTES", 50)
+        with pytest.raises(JournalFull, match="no room for 52 bytes, records and a snapshot"):
+            journal.compact([b"new"], [b"x"])
+    assert contents(tmp_path / "a") == contents(tmp_path / "b") == [b"x" * 1000]
+
+
+def test_a_journal_opens_without_room_for_a_segment(tmp_path: Path) -> None:
+    """The last one goes on; what is written into it comes back."""
+    written(tmp_path)
+    with room_for(0):
+        journal = Journal(tmp_path)
+    journal.write([b"five"])
+    journal.close()
+    assert len(segment_paths(tmp_path)) == 1
+    assert contents(tmp_path) == [*(one for group in GROUPS for one in group), b"five"]
+
+
 def test_a_segment_is_rolled_when_it_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A segment ends with the group that fills it; without room for another it grows."""
     monkeypatch.setattr(limits, "JOURNAL_SEGMENT_BYTES_MAX", 1000)
