@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from agvent.cli.where import add_doing
-from agvent.errors import EnvironmentFault
+from agvent.errors import EnvironmentFault, JournalError
 
 SUMMARY = "look into a broker's journal, and repair one that is damaged"
 
@@ -23,7 +26,8 @@ it would answer for what it no longer knows. Nor does one that was forgotten
 repair says what would be lost, and changes nothing; with --yes it puts the
 journal aside, so that the broker begins as a new incarnation. Its neighbours and
 clients are told: they say their subscriptions again, and what had been promised
-to be delivered from here is void. The old files are kept.
+to be delivered from here is void. The old files are kept. The journal of a broker
+that runs is not repaired.
 """
 
 EPILOG = """\
@@ -58,14 +62,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    facts = contents(args.folder)
-    is_over = bool(facts["damage"]) or facts["forgotten"]
-    repaired = ""
-    if is_over and args.yes:
-        why = "damaged" if facts["damage"] else "forgotten"
-        aside = args.folder.with_name(f"{args.folder.name}.{why}-{int(time.time())}")
-        args.folder.rename(aside)
-        repaired = str(aside)
+    with _alone(args.folder) if args.yes else nullcontext():
+        facts = contents(args.folder)
+        is_over = bool(facts["damage"]) or facts["forgotten"]
+        repaired = ""
+        if is_over and args.yes:
+            why = "damaged" if facts["damage"] else "forgotten"
+            aside = args.folder.with_name(f"{args.folder.name}.{why}-{int(time.time())}")
+            args.folder.rename(aside)
+            repaired = str(aside)
     if args.json:
         print(msgspec.json.encode({**facts, "put_aside": repaired}).decode())
     else:
@@ -73,15 +78,35 @@ def run(args: argparse.Namespace) -> int:
     return 1 if is_over and not repaired else 0
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """While no broker has the journal open."""
+    from agvent.store.journal import locked
+
+    _check_folder(folder)
+    try:
+        lock = locked(folder)
+    except JournalError as error:
+        raise JournalError(error.message, hint="stop the broker first") from None
+    try:
+        yield
+    finally:
+        os.close(lock)
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        raise EnvironmentFault(f"{folder}: no journal there")
+
+
 def contents(folder: Path) -> dict[str, Any]:
-    """What the readable part of a journal holds."""
+    """What the readable part of a journal holds, and which records stand after the damage."""
     from agvent.broker.records import decode_record
     from agvent.broker.tables import Tables
     from agvent.net.config import identity_of
-    from agvent.store.journal_recovery import examine
+    from agvent.store.journal_recovery import contents_after, examine
 
-    if not folder.is_dir():
-        raise EnvironmentFault(f"{folder}: no journal there")
+    _check_folder(folder)
     recovery = examine(folder)
     known = identity_of(folder.parent)
     tables = Tables(known.broker, known.incarnation)
@@ -90,6 +115,9 @@ def contents(folder: Path) -> dict[str, Any]:
         record = decode_record(content)
         tables.apply(record)
         kinds[type(record).__name__] += 1
+    after: Counter[str] = Counter()
+    if recovery.damage is not None:
+        after.update(type(decode_record(content)).__name__ for content in contents_after(folder, recovery.damage))
     clients = tables.deliveries.clients
     return {
         "records": recovery.count,
@@ -97,6 +125,7 @@ def contents(folder: Path) -> dict[str, Any]:
         "damage": recovery.damage,
         "forgotten": tables.is_forgotten,
         "kinds": dict(sorted(kinds.items())),
+        "after_damage": dict(sorted(after.items())),
         "clients": len(clients),
         "subscriptions": len(tables.homes.current),
         "deliveries": sum(len(client.durable.waiting) for client in clients.values()),
@@ -123,6 +152,10 @@ def _sentences(facts: dict[str, Any], repaired: str) -> list[str]:
         lines.append(
             f"damaged: {damage.path} at byte {damage.offset}; what came after sequence {damage.sequence - 1} is unknown"
         )
+    after = facts["after_damage"]
+    if after:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in after.items())
+        lines.append(f"{sum(after.values()):,} whole records stand after it, of no use without it: {kinds}")
     if repaired:
         return [*lines, f"put aside as {repaired}: the broker begins as a new incarnation"]
     return [*lines, "a repair loses all of the above, and what came after it; --yes does it"]

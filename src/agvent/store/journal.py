@@ -39,7 +39,7 @@ class Journal:
         self._file = -1
         self._offset = 0
         self._snapshot_from = 0  # bytes of segments from which on a snapshot is tried again
-        self._lock = _locked(folder)
+        self._lock = locked(folder)
         try:
             self._open()
         except BaseException:
@@ -203,7 +203,8 @@ def _new_segment(path: Path, sequence: int) -> int:
     return made
 
 
-def _locked(folder: Path) -> int:
+def locked(folder: Path) -> int:
+    """The lock of who may write a journal, as a descriptor: closing it, or the end of the process, gives it back."""
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

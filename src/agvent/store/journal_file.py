@@ -112,16 +112,20 @@ def _read(path: Path, data: bytes, first: int) -> Reading:
 
 
 def synced_after(path: Path, offset: int, expected: int) -> int:
-    """The highest sequence that some whole record beyond this offset says was on disk; 0 if there is none.
+    """The highest sequence that some whole record beyond this offset says was on disk; 0 if there is none."""
+    return max((place.synced for place in places_after(path.read_bytes(), offset, expected)), default=0)
+
+
+def places_after(data: bytes, offset: int, expected: int) -> Iterator[Place]:
+    """The whole records beyond an offset at which none is.
 
     Such a record's sequence is at least the expected one, so its upper bytes are known and are searched for."""
-    data = path.read_bytes()
     upper = {number.to_bytes(8, "big")[:5] for number in (expected, expected + (1 << 24))}
     pattern = b"|".join(re.escape(prefix) + rb"(?!\x00\x00\x00)" for prefix in sorted(upper))
-    found = 0
+    end = offset
     for hit in re.finditer(b"(?=" + pattern + b")", data[offset:], re.DOTALL):
         at = offset + hit.start() - SEAL.size
-        place = place_at(data, at) if at >= offset else None
+        place = place_at(data, at) if at >= end else None
         if place is not None and place.sequence >= expected:
-            found = max(found, place.synced)
-    return found
+            yield place
+            end = place.end

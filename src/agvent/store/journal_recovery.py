@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import dropwhile
 from pathlib import Path
 
 import msgspec
 
 from agvent.errors import JournalError
 from agvent.store.durable import sync_folder
-from agvent.store.journal_file import Reading, read_segment, read_snapshot, synced_after
+from agvent.store.journal_file import Reading, places_after, read_segment, read_snapshot, synced_after
 
 
 class Damage(msgspec.Struct, frozen=True):
@@ -84,6 +85,17 @@ def _ended(readings: list[Reading], reading: Reading, *, is_last: bool) -> Recov
 def _damaged(readings: list[Reading], path: Path, offset: int, sequence: int) -> Recovery:
     count = sum(len(reading.places) for reading in readings)
     return Recovery(readings, sequence, damage=Damage(str(path), offset, sequence, count))
+
+
+def contents_after(folder: Path, damage: Damage) -> Iterator[bytes]:
+    """The contents of the whole records after the damage: without what was damaged nothing can be made of them."""
+    paths = (*snapshot_paths(folder)[-1:], *segment_paths(folder))
+    for path in dropwhile(lambda one: str(one) != damage.path, paths):
+        data, offset, expected = path.read_bytes(), 0, int(path.stem)
+        if str(path) == damage.path:
+            offset, expected = damage.offset, damage.sequence
+        contents = (data[place.start : place.end] for place in places_after(data, offset, expected))
+        yield from filter(None, contents)
 
 
 def recover(folder: Path, *, archive: Path | None = None) -> Recovery:

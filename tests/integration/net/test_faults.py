@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -235,8 +236,13 @@ def test_a_damaged_journal_is_refused_and_repaired_on_demand(tmp_path: Path) -> 
             subscription = await ada.subscribe(id="all")
             await ada.publish({"n": 1})
             assert await received(subscription, 1) == [1]
-            await asyncio.to_thread(story.fleet.kill, "B1")
             journal = tmp_path / "B1" / "data" / "journal"
+            code, said = await asyncio.to_thread(agvent, "journal", "repair", str(journal), "--yes")
+            assert (code, said.splitlines()[-2:]) == (
+                3,
+                [f"error: {journal}: another process has this journal open", "hint: stop the broker first"],
+            )
+            await asyncio.to_thread(story.fleet.kill, "B1")
             segment = segment_paths(journal)[-1]
             data = bytearray(segment.read_bytes())
             data[60] ^= 1
@@ -244,6 +250,7 @@ def test_a_damaged_journal_is_refused_and_repaired_on_demand(tmp_path: Path) -> 
             code, said = await asyncio.to_thread(agvent, "broker", "--config", str(tmp_path / "B1" / "broker.toml"))
             assert (code, f"hint: agvent journal repair {journal} says what would be lost" in said) == (3, True)
             code, said = await asyncio.to_thread(agvent, "journal", "repair", str(journal))
+            assert re.search(r"\n\d+ whole records stand after it, .*: 1 Accepted, ", said)
             assert (code, said.splitlines()[-1]) == (
                 1,
                 "a repair loses all of the above, and what came after it; --yes does it",

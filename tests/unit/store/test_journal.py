@@ -17,7 +17,7 @@ from agvent import limits
 from agvent.errors import JournalError, JournalFull
 from agvent.store.journal import Journal
 from agvent.store.journal_file import HEADER, RECORD_OVERHEAD_BYTES
-from agvent.store.journal_recovery import Damage, examine, segment_paths, snapshot_paths
+from agvent.store.journal_recovery import Damage, contents_after, examine, segment_paths, snapshot_paths
 
 GROUPS = [[b"one"], [b"two", b"three"], [b"four" * 100]]
 
@@ -104,6 +104,29 @@ def test_a_flipped_bit_in_what_was_safe_is_refused(tmp_path: Path, at: int) -> N
         Journal(tmp_path)
     assert raised.value.hint == f"agvent journal repair {tmp_path} says what would be lost"
     assert segment.read_bytes() == data
+
+
+def test_whole_records_after_the_damage_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the damaged file and in those after it, whether a segment is damaged or the snapshot."""
+    monkeypatch.setattr(limits, "JOURNAL_SEGMENT_BYTES_MAX", 300)
+    with Journal(tmp_path) as journal:
+        journal.write([b"before"])
+        journal.roll()
+        journal.snapshot(journal.sequence + 1, [b"stands", b"for", b"all"])
+        for group in GROUPS:
+            journal.write(group)
+        journal.write([b"five"])
+    [snapshot], [segment, _] = snapshot_paths(tmp_path), segment_paths(tmp_path)
+    rest = [b"two", b"three", b"four" * 100, b"five"]
+    for path, found in ((segment, rest), (snapshot, [b"for", b"all", b"one", *rest])):
+        data = bytearray(path.read_bytes())
+        data[HEADER.size + RECORD_OVERHEAD_BYTES] ^= 1
+        path.write_bytes(data)
+        damage = examine(tmp_path).damage
+        assert damage is not None
+        assert list(contents_after(tmp_path, damage)) == found
+        data[HEADER.size + RECORD_OVERHEAD_BYTES] ^= 1
+        path.write_bytes(data)
 
 
 def test_after_a_clean_stop_the_last_group_is_safe_too(tmp_path: Path) -> None:
