@@ -64,6 +64,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         if what not in OF_THE_NETWORK:
             one.add_argument("name", metavar="NAME", help="whose it is")
             one.add_argument("--days", type=float, default=365, metavar="N", help="how long it is good for (365)")
+        if what in ("broker", "client"):
+            one.add_argument("--replace", action="store_true", help="make it anew if there is one of that name")
         if what in ("client", "token"):
             one.add_argument("--grant", action="append", default=[], metavar="GRANT", help="what it may do; may repeat")
         one.add_argument("--json", action="store_true", help="print JSON")
@@ -97,7 +99,9 @@ def run(args: argparse.Namespace) -> int:
         made = {"token": make_token(args.folder, args.name, grants=args.grant, days=args.days)}
     else:
         grants = args.grant if args.what == "client" else ()
-        path = make_certificate(args.folder, args.what, args.name, grants=grants, days=int(args.days))
+        path = make_certificate(
+            args.folder, args.what, args.name, grants=grants, days=int(args.days), replace=args.replace
+        )
         made = {"certificate": str(path), "key": str(path.with_suffix(".key"))}
     if args.json:
         print(msgspec.json.encode(made).decode())

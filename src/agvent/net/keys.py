@@ -34,6 +34,9 @@ from agvent.net.tokens import Token, read_signing_key, sign
 
 AUTHORITY: Final = "authority"
 TOKENS: Final = "tokens"
+RESERVED: Final = (AUTHORITY, TOKENS, "hosts")
+"""Names of the network's own files in the folder."""
+
 AUTHORITY_DAYS: Final = 3650
 
 PrivateKey = ec.EllipticCurvePrivateKey | Ed25519PrivateKey
@@ -42,24 +45,36 @@ PrivateKey = ec.EllipticCurvePrivateKey | Ed25519PrivateKey
 def make_authority(folder: Path) -> None:
     """An authority's certificate and key, and the keys that sign and check tokens."""
     folder.mkdir(parents=True, exist_ok=True)
-    if (folder / f"{AUTHORITY}.key").exists():
-        raise CallerError(f"{folder} has an authority already", hint="a second one would not be trusted by the first's")
+    files = [folder / name for name in (f"{AUTHORITY}.key", f"{AUTHORITY}.pem", f"{TOKENS}.key", f"{TOKENS}.pub")]
+    if there := [path.name for path in files if path.exists()]:
+        raise CallerError(
+            f"{folder} has an authority already: {', '.join(there)}",
+            hint="a second one would not be trusted by the first's",
+        )
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "agvent authority")])
     builder = _builder(name, name, key, AUTHORITY_DAYS)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     _write_private(folder / f"{AUTHORITY}.key", key)
-    (folder / f"{AUTHORITY}.pem").write_bytes(builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    _write(folder / f"{AUTHORITY}.pem", builder.sign(key, hashes.SHA256()).public_bytes(Encoding.PEM))
     signing = Ed25519PrivateKey.generate()
     _write_private(folder / f"{TOKENS}.key", signing)
     public = signing.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    (folder / f"{TOKENS}.pub").write_bytes(public)
+    _write(folder / f"{TOKENS}.pub", public)
 
 
-def make_certificate(folder: Path, kind: str, name: str, *, grants: Sequence[str] = (), days: int = 365) -> Path:
-    """A certificate and key for a broker or a client, signed by the folder's authority."""
+def make_certificate(
+    folder: Path, kind: str, name: str, *, grants: Sequence[str] = (), days: int = 365, replace: bool = False
+) -> Path:
+    """A certificate and key for a broker or a client, signed by the folder's authority. Those of that name that are
+    there already stay, unless they are to be replaced."""
     check_name(name)
+    if name in RESERVED:
+        raise CallerError(f"{name!r} is what the network's own keys are called", hint="choose another name")
+    path = folder / f"{name}.pem"
+    if not replace and path.exists():
+        raise _exists(path)
     uris = [f"agvent:{kind}:{quote(name)}", *(f"agvent:grant:{quote(grant_of(text).text)}" for text in grants)]
     authority_key, authority = _authority(folder)
     key = ec.generate_private_key(ec.SECP256R1())
@@ -73,9 +88,8 @@ def make_certificate(folder: Path, kind: str, name: str, *, grants: Sequence[str
     builder = builder.add_extension(x509.ExtendedKeyUsage(usages), critical=False)
     issuer = x509.AuthorityKeyIdentifier.from_issuer_public_key(authority.public_key())  # type: ignore[arg-type]
     builder = builder.add_extension(issuer, critical=False)
-    _write_private(folder / f"{name}.key", key)
-    path = folder / f"{name}.pem"
-    path.write_bytes(builder.sign(authority_key, hashes.SHA256()).public_bytes(Encoding.PEM))
+    _write_private(folder / f"{name}.key", key, replace=replace)
+    _write(path, builder.sign(authority_key, hashes.SHA256()).public_bytes(Encoding.PEM), replace=replace)
     return path
 
 
@@ -111,9 +125,21 @@ def _authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certifica
     return key, certificate
 
 
-def _write_private(path: Path, key: PrivateKey) -> None:
+def _write_private(path: Path, key: PrivateKey, *, replace: bool = False) -> None:
     """Only its owner may read it, from the moment it exists."""
-    data = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    _write(path, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()), mode=0o600, replace=replace)
+
+
+def _write(path: Path, data: bytes, *, mode: int = 0o644, replace: bool = False) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if replace else os.O_EXCL), mode)
+    except FileExistsError:
+        raise _exists(path) from None
     with os.fdopen(descriptor, "wb") as file:
         file.write(data)
+
+
+def _exists(path: Path) -> CallerError:
+    return CallerError(
+        f"{path} is there already, of a broker or a client", hint="choose another name, or --replace to make it anew"
+    )

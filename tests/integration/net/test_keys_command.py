@@ -53,3 +53,26 @@ def test_keys_open_a_broker(tmp_path: Path) -> None:
     finally:
         broker.terminate()
         broker.wait(20)
+
+
+def test_keys_that_are_there_stay(tmp_path: Path) -> None:
+    """No name takes the network's own keys or those of somebody else; `--replace` makes a principal's anew."""
+    run(tmp_path, "keys", "authority", "keys")
+    run(tmp_path, "keys", "hosts", "keys")
+    run(tmp_path, "keys", "broker", "keys", "B1")
+    before = {path: path.read_bytes() for path in (tmp_path / "keys").iterdir()}
+    for name in ("authority", "tokens", "hosts"):
+        said = run(tmp_path, "keys", "client", "keys", name, "--replace", code=2)
+        assert f"{name!r} is what the network's own keys are called" in said
+    for kind in ("client", "broker"):
+        assert "keys/B1.pem is there already" in run(tmp_path, "keys", kind, "keys", "B1", code=2)
+    (tmp_path / "keys" / "B1.pem").unlink()
+    assert "keys/B1.key is there already" in run(tmp_path, "keys", "client", "keys", "B1", code=2)
+    (tmp_path / "keys" / "authority.key").unlink()
+    said = run(tmp_path, "keys", "authority", "keys", code=2)
+    assert "keys has an authority already: authority.pem, tokens.key, tokens.pub" in said
+    for path, data in before.items():
+        path.write_bytes(data)
+    run(tmp_path, "keys", "broker", "keys", "B1", "--replace")
+    after = {path: path.read_bytes() for path in (tmp_path / "keys").iterdir()}
+    assert sorted(path.name for path in after if after[path] != before[path]) == ["B1.key", "B1.pem"]
