@@ -66,7 +66,7 @@ class GroupCommit:
         written.add_done_callback(lambda done: self._written(done, group, number, image))
 
     def _write(self, group: list[Record], roll: bool) -> bool:
-        """Writes a group; does a segment begin after it, as was asked?"""
+        """Writes a group, which is then not written again; does a segment begin after it, as was asked?"""
         if group:
             self.journal.write(self._contents(group))
         if roll:

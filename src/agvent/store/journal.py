@@ -21,7 +21,8 @@ from agvent.store.durable import sync_folder
 from agvent.store.journal_file import HEADER, RECORD_OVERHEAD_BYTES, SEGMENT_MAGIC, SNAPSHOT_MAGIC, header, sealed
 from agvent.store.journal_recovery import Recovery, put_aside, recover, retire, segment_paths, snapshot_paths
 
-NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
+"""What is waited for: room on the disk, or a descriptor for another segment."""
 
 CLOSED: Final = b""
 """The content of the record that a clean stop writes: after it, whatever is damaged was safe."""

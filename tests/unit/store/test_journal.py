@@ -56,6 +56,19 @@ def room_for(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
+@contextmanager
+def no_descriptors() -> Iterator[None]:
+    """Nothing can be opened."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    free = os.dup(0)
+    os.close(free)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (free, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
 @pytest.mark.parametrize("close", [True, False])
 def test_what_was_written_comes_back(tmp_path: Path, close: bool) -> None:
     """Groups come back as their records, in order, after a clean stop and after a crash; sequences go on."""
@@ -265,6 +278,20 @@ def test_a_segment_is_rolled_when_it_is_full(tmp_path: Path, monkeypatch: pytest
             journal.write([b"%d" % number * 400])
         assert [int(path.stem) for path in segment_paths(tmp_path)] == [1, 4, 7]
     assert contents(tmp_path) == [b"%d" % number * 400 for number in range(6)]
+
+
+def test_without_descriptors_a_segment_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A roll that can open nothing waits as on a full disk: the group is safe, and a later one begins the segment."""
+    monkeypatch.setattr(limits, "JOURNAL_SEGMENT_BYTES_MAX", 1_000)
+    with Journal(tmp_path) as journal:
+        with no_descriptors():
+            journal.write([b"x" * 2_000])
+            with pytest.raises(JournalFull, match="Too many open files"):
+                journal.roll()
+        assert len(segment_paths(tmp_path)) == 1
+        journal.write([b"y"])
+        assert len(segment_paths(tmp_path)) == 2
+    assert contents(tmp_path) == [b"x" * 2_000, b"y"]
 
 
 def test_two_processes_do_not_write_one_journal(tmp_path: Path) -> None:
