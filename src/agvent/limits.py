@@ -218,12 +218,35 @@ CLOSE_SECONDS_MAX: Final = 2.0
 """How long a connection that ends may take to send its last words."""
 
 CONNECTIONS_MAX: Final = 8_192
-"""Connections of one broker: below the descriptors that Linux gives a process by default when raised to its hard limit,
-and some 400 MB if all of them are full."""
+CONNECTIONS_MIN: Final = 16
+DESCRIPTORS_RESERVED: Final = 256
+"""Connections of one broker: some 400 MB if all of them are idle. Of a process that may have fewer descriptors, all but
+those reserved for the journal, links that are dialled, operators, the admin port and the sandbox host; at least 16."""
+
+STRANGERS_MAX: Final = 1_024
+"""Connections that have not introduced themselves, or a quarter of all: at ten thousand new ones a second each has
+0.1 s, several round trips, before it has to go."""
+
+OPERATORS_MAX: Final = 64
+OPERATOR_SILENCE_SECONDS_MAX: Final = 60.0
+"""Operators at a time, and how long one that asks nothing stays: a command asks at once, and is gone."""
+
+OPERATOR_ANSWER_SECONDS_MAX: Final = 10.0
+"""How long a command waits for each frame of an answer: a broker that lives answers between two steps."""
+
+ADMIN_REQUESTS_MAX: Final = 32
+"""Requests to the admin port at a time: whoever collects figures asks one by one."""
 
 CLIENT_BACKLOG_MESSAGES_MAX: Final = 4_096
 """Answers that wait for a client which does not read: sixteen times what it may have under way. Beyond it the
 connection ends."""
+
+PRINCIPAL_KEPT_BYTES_MAX: Final = 256 << 20
+"""What the connections of one principal keep in a broker's memory: answers and deliveries that are not acknowledged,
+large messages that are not whole, publications before their turn. One client with all its windows full has 220 MB."""
+
+KEPT_BYTES_MAX: Final = 1 << 30
+"""The same of all principals together, as much as custody: where nobody shows a key, names cost nothing."""
 
 PRINCIPAL_MESSAGES_PER_SECOND_MAX: Final = 10_000
 PRINCIPAL_BYTES_PER_SECOND_MAX: Final = 160_000_000

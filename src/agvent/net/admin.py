@@ -20,6 +20,7 @@ class AdminPort:
 
     def __init__(self, status: Callable[[], dict[str, Any]]) -> None:
         self._status = status
+        self._open = 0
 
     async def start(self, address: Address) -> None:
         self._server = await asyncio.start_server(self._came, *address, limit=REQUEST_BYTES_MAX)
@@ -32,6 +33,15 @@ class AdminPort:
         self._server.close()
 
     async def _came(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._open += 1
+        try:
+            if self._open <= limits.ADMIN_REQUESTS_MAX:
+                await self._serve(reader, writer)
+        finally:
+            self._open -= 1
+            writer.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(limits.INTRODUCTION_SECONDS_MAX):
                 request = await reader.readuntil(b"\r\n\r\n")
@@ -39,8 +49,6 @@ class AdminPort:
                 await writer.drain()
         except (TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ConnectionError):
             pass  # whoever asks badly gets no answer
-        finally:
-            writer.close()
 
     def _answer(self, words: list[str]) -> bytes:
         method, path = (words[0], words[1]) if len(words) == 3 else ("", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 from typing import Final
@@ -11,6 +12,8 @@ import msgspec
 from agvent import limits
 from agvent.errors import CallerError, EnvironmentFault
 from agvent.net.address import Address, address_of, is_loopback
+from agvent.store.durable import sync_folder
+from agvent.wire.names import MARK
 
 IDENTITY: Final = "identity.json"
 HOST_KEY: Final = "hosts.key"
@@ -143,11 +146,12 @@ def _tls(file: TlsFile, folder: Path) -> Tls:
     )
 
 
-def check_name(name: str) -> None:
-    """Refuses what cannot name a broker or a client: a slash would end a name inside the key of a subscription."""
-    if not 0 < len(name) <= limits.NAME_CHARS_MAX or "/" in name or not name.isprintable() or name != name.strip():
+def check_name(name: str, *, chars_max: int = limits.NAME_CHARS_MAX) -> None:
+    """Refuses what cannot name a broker or a client: brokers make keys of names with `/` and `~`."""
+    is_marked = "/" in name or MARK in name
+    if not 0 < len(name) <= chars_max or is_marked or not name.isprintable() or name != name.strip():
         raise CallerError(
-            f"{name[:80]!r} cannot be a name", hint=f"1 to {limits.NAME_CHARS_MAX} printable characters, no slash"
+            f"{name[:80]!r} cannot be a name", hint=f"1 to {chars_max} printable characters, no / and no {MARK}"
         )
 
 
@@ -170,8 +174,12 @@ def identity(data: Path, name: str, *, is_new: bool) -> Identity:
         return identity_of(data)
     made = Identity(name, max(int(time.time()), known.incarnation + 1 if known else 0))
     partial = path.with_suffix(".partial")
-    partial.write_bytes(msgspec.json.encode(made))
+    with partial.open("wb") as out:
+        out.write(msgspec.json.encode(made))
+        out.flush()
+        os.fsync(out.fileno())
     partial.replace(path)
+    sync_folder(data)
     return made
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from agvent.net.address import addresses_of
 from agvent.net.client import Client
 from agvent.net.config import check_name
+from agvent.net.introduction import GUEST
 from agvent.net.script import ScriptClient
 from agvent.net.tls import Credentials
 
@@ -59,10 +60,11 @@ def connect(
     for brokers that ask who it is; a guest then says whose guest it is: the `principal` of its certificate or token.
     `keys` is a file for the keys that it signs agvents with and that others seal for: made if it is missing; without
     one, they are new ones each time. `log` is the folder of the network's event log, for `subscribe(…, since=…)`."""
-    if name:
-        check_name(name)
+    for given in (name, principal):
+        if given:
+            check_name(given)
     whose = f"{principal}." if principal else ""
-    made = name or f"{whose}guest-{socket.gethostname()[:20]}-{os.getpid()}-{token_hex(4)}"
+    made = name or f"{whose}{GUEST}{socket.gethostname()[:20]}-{os.getpid()}-{token_hex(4)}"
     return Connecting(
         {
             "addresses": addresses_of(brokers),

@@ -7,7 +7,6 @@ told once.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Final, Protocol, cast
 
 from agvent import limits
@@ -41,9 +40,9 @@ class Owner(Protocol):
 class Connection(asyncio.Protocol):
     """`end` is None until the link begins."""
 
-    def __init__(self, owner: Owner, clock: Clock, *, made: Callable[[Connection], None] | None = None) -> None:
+    def __init__(self, owner: Owner, clock: Clock) -> None:
         self.owner, self.clock = owner, clock
-        self._made = made  # called when the connection is there; with TLS, after the handshake
+        self.expires: float = 0  # when what the peer has shown is no longer valid, in seconds since 1970; 0: never
         self.end: LinkEnd | None = None
         self._lost = asyncio.Event()
         self.link = ""  # its name, when its owner is a broker
@@ -61,8 +60,6 @@ class Connection(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self.transport = cast("asyncio.Transport", transport)
         self.transport.set_write_buffer_limits(high=limits.SOCKET_BUFFER_BYTES_MAX)
-        if self._made is not None:
-            self._made(self)
 
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing():
@@ -72,6 +69,8 @@ class Connection(asyncio.Protocol):
             frames = self._splitter.feed(data)
             what: list[AnyMessage | Change] = []
             for frame in frames:
+                if self.transport.is_closing():  # what follows an introduction that was turned away, for one
+                    return
                 self._take(frame, what)
         except WireError as error:
             self.abort(error.message)
@@ -99,6 +98,8 @@ class Connection(asyncio.Protocol):
         if self._timer is not None:
             self._timer.cancel()
         self._lost.set()
+        if self.end is not None:
+            self.end.close(self.clock.now())  # what it kept goes now: this and the transport are a cycle
         self.owner.lost(self, f"{self._reason}: {exc}" if exc else self._reason)
 
     # The owner's side
@@ -106,6 +107,15 @@ class Connection(asyncio.Protocol):
     @property
     def is_lost(self) -> bool:
         return self._lost.is_set()
+
+    @property
+    def is_closing(self) -> bool:
+        return self.transport.is_closing()
+
+    @property
+    def kept_bytes(self) -> int:
+        """What its link keeps in memory; before a link begins, what the peer has not read."""
+        return self.end.held_bytes if self.end is not None else self.transport.get_write_buffer_size()
 
     def say(self, content: bytes) -> None:
         """Sends a frame outside the link."""
@@ -156,8 +166,9 @@ class Connection(asyncio.Protocol):
 
     def hold(self, seconds: float) -> None:
         """Reads nothing for a while."""
-        self.transport.pause_reading()
-        self._loop.call_later(seconds, self._read_on)
+        if not self.transport.is_closing():
+            self.transport.pause_reading()
+            self._loop.call_later(seconds, self._read_on)
 
     def _read_on(self) -> None:
         if not self.transport.is_closing():

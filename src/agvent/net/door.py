@@ -15,7 +15,7 @@ from agvent import limits
 from agvent.agents.code import Programs, decode_code
 from agvent.errors import AgventError, CallerError, DeniedError
 from agvent.net.grants import ALL, Grants
-from agvent.net.introduction import Introduction
+from agvent.net.introduction import GUEST, Introduction
 from agvent.net.tls import Peer
 from agvent.wire.client_messages import Advertise, Attach, Publish, Refused, Subscribe
 from agvent.wire.codec import decode_event
@@ -26,10 +26,12 @@ if TYPE_CHECKING:
 
 
 class Principal(msgspec.Struct, frozen=True):
-    """Somebody who was let in. Its clients are called as it is, or as it is, a dot, and something."""
+    """Somebody who was let in. Its clients are called as it is, or as it is, a dot, and something. `expires` is when
+    what it showed is over, in seconds since 1970; 0: never."""
 
     name: str
     grants: Grants
+    expires: float = 0
 
     def has_enough_clients(self, names: Collection[str], client: str) -> bool:
         """Is this another client, beside as many of this principal's as a home may have?"""
@@ -52,12 +54,14 @@ class Door:
         if introduction.kind == "broker":
             if peer is None or (peer.kind, peer.name) != ("broker", introduction.name):
                 raise DeniedError(f"the certificate of broker {introduction.name!r}")
-            return Principal(introduction.name, ALL)
+            return Principal(introduction.name, ALL, peer.expires)
         found = self._shown(introduction, peer)
         if introduction.kind == "operator":
             found.grants.check_administer()
         elif introduction.name != found.name and not introduction.name.startswith(f"{found.name}."):
-            raise DeniedError(f"the certificate or token of {introduction.name!r}, not of {found.name!r}")
+            guest = f"; a guest of {found.name!r} says so with --principal {found.name}, or connect(principal=…)"
+            whose = f"the certificate or token of {introduction.name!r}, not of {found.name!r}"
+            raise DeniedError(whose + (guest if introduction.name.startswith(GUEST) else ""))
         return found
 
     def _shown(self, introduction: Introduction, peer: Peer | None) -> Principal:
@@ -66,9 +70,9 @@ class Door:
             from agvent.net.tokens import verify  # noqa: PLC0415
 
             token = verify(introduction.token, self.keys, time.time())
-            return Principal(token.name, Grants(token.grants))
+            return Principal(token.name, Grants(token.grants), token.expires)
         if peer is not None and peer.kind == "client":
-            return Principal(peer.name, Grants(peer.grants))
+            return Principal(peer.name, Grants(peer.grants), peer.expires)
         raise DeniedError("a client's certificate or a token")
 
     def denial(self, principal: Principal, client: str, message: AnyMessage, subscriptions: int) -> Refused | None:

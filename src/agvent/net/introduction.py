@@ -10,6 +10,9 @@ from agvent.errors import WireError
 
 PROTOCOL: Final = 2
 
+GUEST: Final = "guest-"
+"""How the name of a client begins that was given none; of a guest of somebody's, what follows that name and a dot."""
+
 
 class Introduction(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whoever dials speaks first. `to` is the broker that is meant, empty for whichever listens there."""

@@ -17,7 +17,7 @@ from agvent.errors import WireError
 from agvent.net.address import Address
 from agvent.net.connection import Connection
 from agvent.net.introduction import PROTOCOL, Introduction, TurnedAway, answer_of
-from agvent.net.tls import Peer, peer_of
+from agvent.net.tls import peer_of
 from agvent.wire.link import Change
 from agvent.wire.messages import AnyMessage
 
@@ -40,8 +40,11 @@ class Dial:
         answer = answer_of(content)
         if isinstance(answer, TurnedAway):
             raise WireError(answer.reason)
-        if self.server.door.is_locked and peer_of(connection.transport) != Peer("broker", self.neighbour):
-            raise WireError(f"it has no certificate of broker {self.neighbour!r}")
+        if self.server.door.is_locked:
+            peer = peer_of(connection.transport)
+            if peer is None or (peer.kind, peer.name) != ("broker", self.neighbour):
+                raise WireError(f"it has no certificate of broker {self.neighbour!r}")
+            connection.expires = peer.expires
         if answer.broker != self.neighbour:
             raise WireError(f"{answer.broker!r} answers in place of {self.neighbour!r}")
         self.is_linked = True

@@ -17,6 +17,7 @@ import msgspec
 from agvent import limits
 from agvent.errors import CallerError
 from agvent.net.connection import Connection
+from agvent.net.door import Principal
 from agvent.wire.names import first_number
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ class Operator:
 
     def __init__(self, server: BrokerServer) -> None:
         self.server = server
-        self.connections: set[Connection] = set()
+        self.connections: dict[Connection, Principal] = {}  # the longest silent first
+        self._late: dict[Connection, asyncio.TimerHandle] = {}
         self._do: dict[str, Callable[[Request], Any]] = {
             "status": lambda _: self.status(),
             "types": lambda _: self._types(),
@@ -55,14 +57,27 @@ class Operator:
             "kill": lambda _: self._kill(),
         }
 
-    def welcome(self, connection: Connection) -> None:
-        self.connections.add(connection)
+    def welcome(self, connection: Connection, principal: Principal) -> None:
+        """When there are as many as there may be, the one that has been silent longest goes."""
+        if len(self.connections) >= limits.OPERATORS_MAX:
+            silent = next(iter(self.connections))
+            self.lost(silent)
+            silent.abort("other operators came after it")
+        self._heard(connection, principal)
+
+    def _heard(self, connection: Connection, principal: Principal) -> None:
+        self.lost(connection)
+        self.connections[connection] = principal
+        late = limits.OPERATOR_SILENCE_SECONDS_MAX
+        self._late[connection] = asyncio.get_running_loop().call_later(late, connection.abort, "silent for too long")
 
     def lost(self, connection: Connection) -> None:
-        self.connections.discard(connection)
+        if self.connections.pop(connection, None) is not None:
+            self._late.pop(connection).cancel()
 
     def asked(self, connection: Connection, content: bytes) -> None:
-        assert connection in self.connections
+        principal = self.connections[connection]
+        self._heard(connection, principal)
         try:
             answer = {"ok": self._answer(content)}
         except CallerError as error:
@@ -71,6 +86,7 @@ class Operator:
         for at in range(0, len(whole), limits.CHUNK_BYTES_MAX):
             connection.say(whole[at : at + limits.CHUNK_BYTES_MAX])
         connection.say(b"")
+        self.server.weigh(principal, connection)
 
     def _answer(self, content: bytes) -> Any:
         try:

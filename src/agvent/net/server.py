@@ -7,7 +7,9 @@ it, and the journal is as good as after a crash.
 from __future__ import annotations
 
 import asyncio
+import resource
 import ssl
+import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -36,9 +38,10 @@ from agvent.errors import AgventError, ForgottenError
 from agvent.net.admin import AdminPort
 from agvent.net.allowance import Allowances
 from agvent.net.behaviours import Behaviours
+from agvent.net.budget import Budgets
 from agvent.net.clock import Clock
 from agvent.net.commit import GroupCommit
-from agvent.net.config import Config, Tls, identity
+from agvent.net.config import Config, Tls, check_name, identity
 from agvent.net.connection import Connection
 from agvent.net.door import Door, Principal
 from agvent.net.grants import ALL
@@ -48,6 +51,7 @@ from agvent.net.logs import Log, to_stderr
 from agvent.net.neighbours import Neighbours
 from agvent.net.operator import Operator
 from agvent.net.own_client import MARK, OwnClient
+from agvent.net.strangers import Strangers, places
 from agvent.net.tls import dial_context, peer_of, server_context
 from agvent.net.visits import Visits
 from agvent.store.journal import Journal
@@ -72,14 +76,16 @@ class BrokerServer:
         self.clock = Clock()
         self.links: dict[str, Connection] = {}
         self.clients: dict[str, str] = {}  # link -> the client that introduced itself there
-        self.strangers: dict[Connection, asyncio.TimerHandle] = {}
         self.draining = False
         self.stopping = asyncio.Event()
         self.error: BaseException | None = None
         self.memory = Memory(config.name)
-        self.door, self.dial_tls, self._listen_tls = _door(config.tls)
+        self.door, self.dial_tls, listen_tls = _door(config.tls)
+        self.places = places(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+        self.strangers = Strangers(self.places.strangers, listen_tls, self._made, self._stranger_gone)
         self.principals: dict[str, Principal] = {}  # link -> whose it is, of clients
         self.allowances = Allowances()
+        self._budgets = Budgets(self._kept)
         self._inputs: list[Input] = []
         self._is_due = False
         self._is_deaf = False  # it stops: what comes now was not heard
@@ -114,10 +120,7 @@ class BrokerServer:
         if self.config.admin is not None:  # first: a broker that listens has started
             self.admin = AdminPort(self.operator.status)
             await self.admin.start(self.config.admin)
-        late = limits.INTRODUCTION_SECONDS_MAX if self._listen_tls is not None else None
-        self._server = await self._loop.create_server(
-            self._accepted, *self.config.listen, backlog=1024, ssl=self._listen_tls, ssl_handshake_timeout=late
-        )
+        await self.strangers.listen(self.config.listen)
         self.neighbours.start()
         self._say_started(journal)
         self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
@@ -136,7 +139,7 @@ class BrokerServer:
     @property
     def port(self) -> int:
         """Where it listens, if it asked for any port."""
-        return int(self._server.sockets[0].getsockname()[1])
+        return self.strangers.port
 
     async def run(self) -> None:
         """Runs until `stopping` is set, or it fails."""
@@ -147,7 +150,7 @@ class BrokerServer:
 
     async def stop(self) -> None:
         """Says nothing new, syncs what is pending, lets acknowledgements go out, and closes."""
-        self._server.close()
+        self.strangers.stop_listening()
         if self.admin is not None:
             self.admin.close()
         self._measuring.cancel()
@@ -162,7 +165,8 @@ class BrokerServer:
         if self._is_well:
             await self.commit.close()
         await self.behaviours.close()
-        connections = [*self.links.values(), *self.strangers, *self.operator.connections]
+        await self.strangers.close()
+        connections = [*self.links.values(), *self.operator.connections]
         for connection in connections:
             connection.close("the broker stops")
         await asyncio.gather(*(connection.wait_closed() for connection in connections))
@@ -217,7 +221,7 @@ class BrokerServer:
 
     def _send(self, effect: Send, touched: dict[str, None]) -> None:
         connection = self.links.get(effect.link)
-        if connection is None or connection.end is None:
+        if connection is None or connection.end is None or connection.is_closing:
             if effect.link == self.own.link:
                 self.own.hear(effect.message)
             return
@@ -227,8 +231,10 @@ class BrokerServer:
             self.memory.counts["oversized"] += 1
             self.log.say("too large", link=effect.link, message=type(effect.message).__name__)
         touched[effect.link] = None
-        if effect.link in self.clients and connection.end.queued > limits.CLIENT_BACKLOG_MESSAGES_MAX:
-            connection.abort("it does not read what it is told")
+        if effect.link in self.clients:
+            if connection.end.queued > limits.CLIENT_BACKLOG_MESSAGES_MAX:
+                connection.abort("it does not read what it is told")
+            self.weigh(self.principals[effect.link], connection)
 
     def _wake_at(self, effect: Wake, now: int) -> None:
         if self._wake is not None:
@@ -240,6 +246,7 @@ class BrokerServer:
     def _measure(self) -> None:
         self._measuring = self._loop.call_later(MEASURE_SECONDS, self._measure)
         self._say_room()
+        self._end_expired()
         self.behaviours.look()
         self.give(
             Measured(link, connection.end.rtt_us, connection.end.queued)
@@ -252,16 +259,31 @@ class BrokerServer:
             self._was_full = bool(self.commit.full)
             self.log.say("disk full" if self._was_full else "room again", trouble=self.commit.full)
 
+    def _end_expired(self) -> None:
+        """Whoever's certificate or token is over is cut off; when it comes again it is told why."""
+        now = time.time()
+        for connection in [*self.links.values(), *self.operator.connections]:
+            if 0 < connection.expires <= now:
+                connection.abort("its certificate or token has expired")
+
     # Connections
 
-    def _accepted(self) -> Connection:
-        return Connection(self, self.clock, made=self._meet)
+    def _made(self) -> Connection:
+        return Connection(self, self.clock)
 
-    def _meet(self, connection: Connection) -> None:
-        if len(self.links) + len(self.strangers) >= limits.CONNECTIONS_MAX:
-            connection.abort("too many connections")
-        late = limits.INTRODUCTION_SECONDS_MAX
-        self.strangers[connection] = self._loop.call_later(late, connection.abort, "it did not introduce itself")
+    def _stranger_gone(self, address: str, reason: str) -> None:
+        self.log.say("stranger gone", reason=reason, address=address)
+
+    def weigh(self, principal: Principal, connection: Connection) -> None:
+        """Cuts off the connection that keeps most, if its principal keeps too much in memory."""
+        if not connection.is_closing:
+            greatest = self._budgets.note(principal.name, connection)
+            if greatest is not None:
+                greatest.abort("its principal keeps too much in the broker's memory")
+
+    def _kept(self, connection: Connection) -> int:
+        attachment = self.broker.clients.attached.get(connection.link)
+        return connection.kept_bytes + (attachment.early_bytes if attachment is not None else 0)
 
     def said(self, connection: Connection, content: bytes) -> None:
         """An introduction, or an operator's request."""
@@ -270,6 +292,7 @@ class BrokerServer:
             return
         introduction = introduction_of(content)
         try:
+            check_name(introduction.name, chars_max=limits.CLIENT_NAME_CHARS_MAX)
             principal = self.door.principal(introduction, peer_of(connection.transport))
         except AgventError as error:
             self.turn_away(connection, error.message, final=True)
@@ -278,10 +301,11 @@ class BrokerServer:
         if reason:
             self.turn_away(connection, reason)
             return
-        self.strangers.pop(connection).cancel()
+        self.strangers.introduced(connection)
+        connection.expires = principal.expires
         connection.say(msgspec.json.encode(self._welcome(introduction.name)))
         if introduction.kind == "operator":
-            self.operator.welcome(connection)
+            self.operator.welcome(connection, principal)
         elif introduction.kind == "broker":
             self.neighbours.came(introduction.name, connection)
         else:
@@ -292,17 +316,23 @@ class BrokerServer:
         """Why an introduction is not welcome; empty if it is."""
         if introduction.to not in ("", self.config.name):
             return f"the introduction is for {introduction.to!r}, and this is {self.config.name!r}"
+        is_crowded = len(self.links) >= self.places.links
         if introduction.kind == "broker":
-            return self.neighbours.objection(introduction.name)
+            is_crowded = is_crowded and introduction.name not in self.config.neighbours
+            return "too many connections" if is_crowded else self.neighbours.objection(introduction.name)
+        if introduction.kind == "operator":
+            return ""
         if introduction.name.startswith(MARK):
             return f"names that begin with {MARK} are the brokers' own"
-        if introduction.kind == "client" and self.draining:
+        if self.draining:
             return f"{self.config.name!r} is being drained"
+        if is_crowded:
+            return "too many connections"
         theirs = sum(one.name == principal.name for one in self.principals.values())
         if theirs >= limits.PRINCIPAL_CONNECTIONS_MAX:
             return f"{principal.name!r} has {theirs} connections already"
         names = {name_of(key) for key in self.broker.tables.deliveries.clients}
-        if introduction.kind == "client" and principal.has_enough_clients(names, introduction.name):
+        if principal.has_enough_clients(names, introduction.name):
             return f"{principal.name!r} has {limits.PRINCIPAL_CLIENTS_MAX} clients at home here already"
         return ""
 
@@ -355,7 +385,8 @@ class BrokerServer:
             self._charge(connection, len(what))
 
     def _charge(self, connection: Connection, messages: int) -> None:
-        """A principal that says too much is not read for a while."""
+        """A principal that says too much is not read for a while, and keeps only so much in memory."""
+        self.weigh(self.principals[connection.link], connection)
         size, connection.received_bytes = connection.received_bytes, 0
         wait = self.allowances.take(self.principals[connection.link].name, messages, size, self.clock.now())
         if wait:
@@ -395,10 +426,8 @@ class BrokerServer:
         return sum(name_of(version.client) == client for version in current.values())
 
     def lost(self, connection: Connection, reason: str) -> None:
-        timer = self.strangers.pop(connection, None)
-        if timer is not None:
-            timer.cancel()
-            self.log.say("stranger gone", reason=reason, address=_address(connection))
+        self.strangers.lost(connection, reason)
+        self._budgets.forget(connection)
         if self.links.pop(connection.link, None) is not None:
             self.log.say("link ended", link=connection.link, reason=reason)
             self.clients.pop(connection.link, None)

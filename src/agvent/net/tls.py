@@ -26,11 +26,12 @@ class Credentials(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Peer(msgspec.Struct, frozen=True):
-    """Who a certificate is for."""
+    """Who a certificate is for, and until when, in seconds since 1970."""
 
     kind: str
     name: str
     grants: tuple[str, ...] = ()
+    expires: float = 0
 
 
 def server_context(authority: Path, certificate: Path, key: Path) -> ssl.SSLContext:
@@ -66,8 +67,9 @@ def peer_of(transport: asyncio.BaseTransport) -> Peer | None:
         return None
     uris = [value for kind, value in shown.get("subjectAltName", ()) if kind == "URI"]
     grants = tuple(unquote(uri.removeprefix("agvent:grant:")) for uri in uris if uri.startswith("agvent:grant:"))
+    expires = ssl.cert_time_to_seconds(shown["notAfter"])
     for uri in uris:
         for kind in ("broker", "client"):
             if uri.startswith(f"agvent:{kind}:"):
-                return Peer(kind, unquote(uri.removeprefix(f"agvent:{kind}:")), grants)
+                return Peer(kind, unquote(uri.removeprefix(f"agvent:{kind}:")), grants, expires)
     return None

@@ -23,6 +23,9 @@ from agvent.wire.messages import AnyMessage
 FRAME_OVERHEAD_BYTES: Final = 16
 """What a message adds to a frame beside its own bytes, at most."""
 
+EARLY_OVERHEAD_BYTES: Final = 64
+"""What a message in a frame that came too early costs in memory beside its own bytes."""
+
 STALL_ROUND_TRIPS: Final = 4
 """A far peer has at least so many round trips for an acknowledgement, whatever `stall_us` is."""
 
@@ -65,10 +68,11 @@ class Parts(msgspec.Struct):
 
 
 class Unacked(msgspec.Struct):
-    """A frame the peer has not acknowledged, and when it was last sent."""
+    """A frame the peer has not acknowledged, when it was last sent, and the bytes it keeps."""
 
     frame: Frame
     sent: int
+    held: int
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -91,6 +95,7 @@ class LinkEnd:
         """A session with nothing sent and nothing received."""
         self.up = False
         self.rtt_us = 0
+        self.held_bytes = 0  # what waits or is unacknowledged, came too early, or is being put together
         self._queue: deque[bytes] = deque()
         self._large: deque[Large] = deque()
         self._unacked: dict[int, Unacked] = {}  # by number, ascending; at most LINK_WINDOW_FRAMES
@@ -125,7 +130,9 @@ class LinkEnd:
         content = encode_message(message)
         if len(content) > limits.MESSAGE_BYTES_MAX:
             self.oversized += 1
-        elif len(content) <= limits.CHUNK_BYTES_MAX:
+            return
+        self.held_bytes += len(content) + FRAME_OVERHEAD_BYTES
+        if len(content) <= limits.CHUNK_BYTES_MAX:
             self._queue.append(content)
         else:
             self._large_count += 1
@@ -167,7 +174,7 @@ class LinkEnd:
     def _forget(self, ack: int) -> None:
         done = [number for number in self._unacked if number <= ack]
         for number in done:
-            del self._unacked[number]
+            self.held_bytes -= self._unacked.pop(number).held
         if done:
             self._repeat_us = max(limits.LINK_REPEAT_US, 3 * self.rtt_us)
             self._late_at = 0
@@ -184,11 +191,20 @@ class LinkEnd:
         if self._unsaid >= limits.LINK_WINDOW_FRAMES // 4:
             self._ack_at = now  # the peer's window must not run dry while this end waits for something to say
         if frame.number > self._received + 1:
-            frame.chunk = memoryview(bytes(frame.chunk))  # what it is a view of is larger, and would be kept with it
-        self._early[frame.number] = frame
+            self._keep_early(frame)
+            return
+        self._received += 1
+        self._open(frame, happened)
         while (ready := self._early.pop(self._received + 1, None)) is not None:
+            self.held_bytes -= _early_bytes(ready)
             self._received += 1
             self._open(ready, happened)
+
+    def _keep_early(self, frame: Frame) -> None:
+        if frame.number not in self._early:
+            frame.chunk = memoryview(bytes(frame.chunk))  # what it is a view of is larger, and would be kept with it
+            self._early[frame.number] = frame
+            self.held_bytes += _early_bytes(frame)
 
     def _open(self, frame: Frame, happened: list[AnyMessage | Change]) -> None:
         contents: list[bytes | bytearray] = list(frame.messages)
@@ -216,7 +232,11 @@ class LinkEnd:
             return []
         parts.content[parts.filled : end] = chunk
         parts.filled = end
-        return [self._assembled.pop(number).content] if end == size else []
+        self.held_bytes += len(chunk)
+        if end < size:
+            return []
+        self.held_bytes -= size
+        return [self._assembled.pop(number).content]
 
     def poll(self, now: int) -> list[AnyMessage | Change]:
         """What silence brings: the link goes down."""
@@ -265,21 +285,25 @@ class LinkEnd:
             taken.append(self._queue.popleft())
             room -= len(taken[-1]) + FRAME_OVERHEAD_BYTES
         frame.messages = tuple(taken)
+        held = limits.CHUNK_BYTES_MAX - FRAME_OVERHEAD_BYTES - room
         if self._large:
-            self._take_chunk(frame)
+            held += self._take_chunk(frame)
         if not self._unacked:
             self._asked = now
-        self._unacked[frame.number] = Unacked(frame, now)
+        self._unacked[frame.number] = Unacked(frame, now, held)
         return frame
 
-    def _take_chunk(self, frame: Frame) -> None:
+    def _take_chunk(self, frame: Frame) -> int:
+        """Puts the next chunk into a frame; gives the bytes that go when it is acknowledged."""
         large = self._large.popleft()
         end = large.gone + limits.CHUNK_BYTES_MAX - FRAME_OVERHEAD_BYTES
         frame.large, frame.large_bytes = large.number, len(large.content)
         frame.chunk = memoryview(large.content)[large.gone : end]
         large.gone = end
-        if end < len(large.content):
-            self._large.insert(min(len(self._large), limits.LARGE_MESSAGES_MAX - 1), large)
+        if end >= len(large.content):
+            return len(frame.chunk) + FRAME_OVERHEAD_BYTES
+        self._large.insert(min(len(self._large), limits.LARGE_MESSAGES_MAX - 1), large)
+        return len(frame.chunk)
 
     def _sealed(self, frame: Frame, now: int) -> bytes:
         frame.ack, frame.stamp = self._received, now
@@ -297,3 +321,7 @@ class LinkEnd:
         if self._unacked:
             at = min(at, next(iter(self._unacked.values())).sent + self._repeat_us)
         return at
+
+
+def _early_bytes(frame: Frame) -> int:
+    return len(frame.chunk) + sum(map(len, frame.messages)) + EARLY_OVERHEAD_BYTES * (1 + len(frame.messages))

@@ -200,3 +200,18 @@ def test_a_message_that_is_none_takes_no_other_with_it() -> None:
     frame = Frame(9, 5, 1, 0, 1, 0, messages, 1, len(large), memoryview(large))
     assert end.receive(framed(_encoder.encode(frame)), now) == [Done(1), Done(2), Done(3)]
     assert end.damaged == 2
+
+
+def test_what_an_end_keeps_is_counted() -> None:
+    """Bytes that wait, that are unacknowledged, that came too early or are parts of a message; in the end, none."""
+    line = Line(loss=0.2, doubling=0.2, seed=3)
+    line.run(3_000)
+    for number in range(1, 101):
+        line.ends[0].send(Done(number))
+        line.ends[0].send(Publish(Publication("p", number, bytes(100_000))))
+    assert line.ends[0].held_bytes > 10_000_000
+    line.run(200)
+    assert line.ends[1].held_bytes > 0
+    line.run(60_000)
+    assert len(line.got[1]) == 201
+    assert [end.held_bytes for end in line.ends] == [0, 0]
