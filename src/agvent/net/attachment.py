@@ -16,14 +16,14 @@ from typing import Final
 import msgspec
 
 from agvent import limits
-from agvent.errors import NetworkFault
+from agvent.errors import CallerError, NetworkFault
 from agvent.net.address import Address
 from agvent.net.connection import Connection
-from agvent.net.dialled import dial
+from agvent.net.dialled import RUNS, dial
 from agvent.net.introduction import Welcome
 from agvent.net.tls import Credentials
 from agvent.session.session import Session
-from agvent.wire.client_messages import Refused
+from agvent.wire.client_messages import Move, Refused
 from agvent.wire.link import Change, LinkEnd
 from agvent.wire.messages import AnyMessage
 
@@ -65,6 +65,7 @@ class Attachment:
         self._ended: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_due = False
+        self._is_over = False  # it was turned away for good
 
     async def open(self) -> None:
         """Attaches for the first time; a NetworkFault if no broker of the list answers."""
@@ -93,7 +94,11 @@ class Attachment:
                 if not isinstance(error, NetworkFault):
                     raise error  # type: ignore[misc]
             reasons = "; ".join(str(error) for error in tried)
-            raise NetworkFault(f"no broker can be reached: {reasons}", hint="agvent up starts a network here")
+            hints = [error.hint for error in tried if isinstance(error, NetworkFault) and error.hint != RUNS]
+            raise NetworkFault(
+                f"no broker can be reached: {reasons}",
+                hint=next(filter(None, hints), "agvent up starts a network here"),
+            )
         best = min(found, key=lambda one: one.cost)
         for one in found:
             if one is not best:
@@ -119,6 +124,10 @@ class Attachment:
                     break
                 except NetworkFault as error:
                     self.trouble = str(error)
+                except CallerError as error:  # a token that has expired, for one: no other try would help
+                    self.trouble, self._is_over = str(error), True
+                    self.say()
+                    return
                 await asyncio.sleep(wait * (1 - random() / 2))
                 wait = min(2 * wait, limits.REDIAL_SECONDS_MAX)
 
@@ -165,11 +174,20 @@ class Attachment:
     def _say(self) -> None:
         """Sends what the session has to say, if it can be said now."""
         self._is_due = False
+        if self._is_over:
+            self._refuse()
+            return
         connection = self._connection
         if connection is not None and connection.end is not None and connection.end.up:
             for message in self.session.take():
                 self._say_one(connection.end, message)
             connection.pump()
+
+    def _refuse(self) -> None:
+        """Tells whoever asked something why nobody will answer."""
+        for number, request in list(self.session.requests.items()):
+            if not isinstance(request, Move):
+                self._told(self.session.receive(Refused(number, 0, self.trouble)))
 
     def _say_one(self, end: LinkEnd, message: AnyMessage) -> None:
         """One that is too large, or has a value no message can have, is refused here; the others are said."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Literal
+import ssl
+from typing import Any, Final, Literal
 
 import msgspec
 
@@ -16,6 +17,10 @@ from agvent.net.introduction import PROTOCOL, Introduction, TurnedAway, Welcome,
 from agvent.net.tls import Credentials, dial_context, peer_of
 from agvent.wire.link import Change
 from agvent.wire.messages import AnyMessage
+
+RUNS: Final = "is the broker running?"
+TAKES_KEYS: Final = "if the broker has keys it takes --authority, and --certificate or --token; in Python, credentials="
+HAS_NO_KEYS: Final = "a broker without [tls] is dialled without --authority; with it, both need the same authority"
 
 
 class Dialled:
@@ -70,8 +75,14 @@ async def dial(
             answer = answer_of(await dialled.frame())
     except TimeoutError:
         raise NetworkFault(f"{address}: no answer in {limits.INTRODUCTION_SECONDS_MAX:.0f} s") from None
+    except NetworkFault as error:
+        raise NetworkFault(f"{address}: {error.message}", hint=TAKES_KEYS if tls is None else None) from None
+    except (ssl.SSLError, ConnectionResetError, ConnectionAbortedError) as error:
+        why = error.strerror or str(error) or "closed by the peer"
+        said = f"no TLS handshake: {why}" if tls is not None else why
+        raise NetworkFault(f"{address}: {said}", hint=HAS_NO_KEYS if tls is not None else TAKES_KEYS) from None
     except OSError as error:
-        raise NetworkFault(f"{address}: {error.strerror or error}", hint="is the broker running?") from None
+        raise NetworkFault(f"{address}: {error.strerror or error}", hint=RUNS) from None
     except WireError as error:
         raise NetworkFault(f"{address}: {error.message}", hint="is this a broker's port?") from None
     if isinstance(answer, TurnedAway):
@@ -88,7 +99,7 @@ async def ask(
     try:
         connection.say(msgspec.json.encode({"request": request, **facts}))
         whole = b""
-        while part := await dialled.frame():
+        while part := await _in_time(dialled, address):
             whole += part
     finally:
         connection.abort("done")
@@ -96,3 +107,11 @@ async def ask(
     if "error" in answer:
         raise CallerError(answer["error"])
     return answer["ok"]
+
+
+async def _in_time(dialled: Dialled, address: Address) -> bytes:
+    try:
+        async with asyncio.timeout(limits.OPERATOR_ANSWER_SECONDS_MAX):
+            return await dialled.frame()
+    except TimeoutError:
+        raise NetworkFault(f"{address}: no answer in {limits.OPERATOR_ANSWER_SECONDS_MAX:.0f} s") from None

@@ -65,7 +65,7 @@ def make_authority(folder: Path) -> None:
 
 
 def make_certificate(
-    folder: Path, kind: str, name: str, *, grants: Sequence[str] = (), days: int = 365, replace: bool = False
+    folder: Path, kind: str, name: str, *, grants: Sequence[str] = (), days: float = 365, replace: bool = False
 ) -> Path:
     """A certificate and key for a broker or a client, signed by the folder's authority. Those of that name that are
     there already stay, unless they are to be replaced."""
@@ -101,7 +101,7 @@ def make_token(folder: Path, name: str, *, grants: Sequence[str], days: float) -
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: float
 ) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     return (

@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import socket
 import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from agvent import connect, limits
 from agvent.errors import AgventError, CallerError, NetworkFault, RefusedError
 from agvent.net.address import address_of
 from agvent.net.config import Tls
-from agvent.net.dialled import ask
+from agvent.net.dialled import HAS_NO_KEYS, TAKES_KEYS, ask, dial
 from agvent.net.fleet import free_ports
 from agvent.net.keys import make_authority, make_certificate, make_token
 from agvent.net.local import local_broker
 from agvent.net.tls import Credentials
 
+EXPIRED = "its certificate or token has expired"
 GRANTS = ["publish topic:Sports/#", "subscribe topic:Sports/#", "advertise type:Book"]
 
 
@@ -98,9 +101,79 @@ def test_who_shows_nothing_is_turned_away(url: str, keys: Path) -> None:
 
 
 def test_plain_words_to_a_broker_with_keys_come_to_nothing(url: str) -> None:
-    """Without TLS there is no connection."""
-    with pytest.raises(NetworkFault), connect(url, name="ada"):
-        pass
+    """Without TLS there is no connection; the hint says what the broker would take, to clients and operators."""
+    with pytest.raises(NetworkFault, match="the connection ended: closed by the peer") as raised:
+        connect(url, name="ada").__enter__()
+    assert raised.value.hint == TAKES_KEYS
+    with pytest.raises(NetworkFault) as raised:
+        asyncio.run(ask(address_of(url), "status"))
+    assert raised.value.hint == TAKES_KEYS
+
+
+def test_keys_shown_to_a_broker_without_any_come_to_nothing(keys: Path) -> None:
+    """There is no handshake, and the hint says why that may be."""
+    with local_broker() as plain, pytest.raises(NetworkFault, match=r"no TLS handshake: [^ ]") as raised:
+        connect(plain, name="ada", credentials=certificate(keys, "ada")).__enter__()
+    assert raised.value.hint == HAS_NO_KEYS
+
+
+def test_who_is_turned_away_as_a_guest_is_told_whose_it_could_be(url: str, keys: Path) -> None:
+    """A guest has a name of its own, which no key is for."""
+    with pytest.raises(CallerError, match="a guest of 'ada' says so with --principal ada"):
+        connect(url, credentials=certificate(keys, "ada")).__enter__()
+
+
+def test_what_has_expired_ends_its_connection(keys: Path) -> None:
+    """A token of two seconds: the connection ends with it, what is asked then is refused with the reason, and no other
+    try is made. An operator's connection ends too."""
+    lines: list[str] = []
+    short = token(keys, "ben", "subscribe *", "administer *", days=2 / 86_400)
+    root = token(keys, "root", "administer *")
+
+    async def story(url: str) -> None:
+        address = address_of(url)
+        _, operator, _ = await dial(address, "operator", "operator", short)
+        async with connect(url, name="ben", credentials=short) as ben, asyncio.timeout(20):
+            await ben.subscribe(id="all")
+            with pytest.raises(NetworkFault, match="the connection ended"):
+                await operator.frame()
+            while "it takes a token that has not expired" not in ben.trouble:
+                await ask(address, "status", credentials=root)
+            with pytest.raises(CallerError, match="it takes a token that has not expired"):
+                await ben.types()
+        [client] = (await ask(address, "status", credentials=root))["clients"]
+        assert not client["attached"]
+
+    with local_broker("B1", tls=tls_of(keys, "B1"), log=lines.append) as url:
+        asyncio.run(story(url))
+    said = [msgspec.json.decode(line) for line in lines]
+    assert [one["reason"] for one in said if one["what"] == "link ended"] == [EXPIRED]
+    assert len([one for one in said if one["what"] == "turned away"]) == 1
+
+
+def test_a_certificate_that_expires_ends_its_connections(keys: Path, tmp_path: Path) -> None:
+    """Between neighbours and of clients."""
+    folder, lines = tmp_path / "keys", list[str]()
+    shutil.copytree(keys, folder)
+    make_certificate(folder, "client", "eve", grants=["subscribe *"], days=3 / 86_400)
+    make_certificate(folder, "broker", "B2", days=3 / 86_400)
+    with local_broker("B1", tls=tls_of(keys, "B1"), log=lines.append) as url:
+        to = {"B1": address_of(url)}
+        with (
+            local_broker("B2", tls=tls_of(folder, "B2"), neighbours=to),
+            connect(url, name="eve", credentials=certificate(folder, "eve")),
+        ):
+            while len([line for line in lines if EXPIRED in line]) < 2:
+                asyncio.run(ask(address_of(url), "status", credentials=token(keys, "root", "administer *")))
+    ended = [one for one in map(msgspec.json.decode, lines) if one.get("reason") == EXPIRED]
+    assert sorted(one["link"].partition("#")[0] for one in ended) == ["B2", "eve"]
+
+
+@pytest.mark.parametrize("name", ["a~b", "a/b", " a", "", "a\n", "n" * 200])
+def test_a_name_that_can_be_none_is_turned_away_for_good(url: str, keys: Path, name: str) -> None:
+    """Brokers make keys of names with `~` and `/`: whoever introduces itself so is told, and tries no more."""
+    with pytest.raises(CallerError, match="cannot be a name"):
+        asyncio.run(dial(address_of(url), "client", name, token(keys, "root", "administer *")))
 
 
 def test_a_guest_is_somebodys(url: str, keys: Path) -> None:
