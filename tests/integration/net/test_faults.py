@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from agvent.broker.records import Timed
 from agvent.net.client import Receipt
 from agvent.net.fleet import free_ports
 from agvent.store.journal_recovery import segment_paths
@@ -219,6 +220,37 @@ def test_a_torn_tail_is_repaired_at_the_start(tmp_path: Path) -> None:
         "ben received ada:10 for s1 2 times",
         f"ben received ada:10 after ada:{COUNT} for s1",
     ]
+
+
+HOUR_S = 3_600
+CLOCK = Path(__file__).parent / "clock"
+"""What is there is run at the start of a process, and gives it a wall clock that can be set."""
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_a_clock_that_jumps_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, restarts: bool) -> None:
+    """The wall clock is set forwards and backwards by hours while events flow: brokers that run do not see it. Those
+    that are killed start with the other time, so that no two have the same; and nothing is lost or doubled."""
+    clock = tmp_path / "clock"
+    clock.write_text("0")
+    monkeypatch.setenv("AGVENT_TEST_CLOCK", str(clock))
+    monkeypatch.setenv("PYTHONPATH", str(CLOCK), prepend=os.pathsep)
+
+    async def jumped(story: Story) -> None:
+        for hours, name in ((5, "B1"), (-7, "B2"), (30, "B3"), (-2, "B1"), (0, "B3")):
+            clock.write_text(str(hours * HOUR_S))
+            told = len(story.published["ada"])
+            if restarts:
+                await killed(name, times=1)(story)
+            async with asyncio.timeout(30):
+                while len(story.published["ada"]) < min(told + 50, COUNT):
+                    await story.status("B3")
+
+    with running(tmp_path, LINE) as story:
+        asyncio.run(carried(story, entry="B1", home="B3", fault=jumped))
+    assert story.violations() == []
+    times = [one.record.at for one in story.history.on_disk if isinstance(one.record, Timed)]
+    assert round((max(times) - min(times)) / HOUR_S / 1e6) == (37 if restarts else 0)
 
 
 def agvent(*args: str) -> tuple[int, str]:
