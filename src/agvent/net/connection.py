@@ -113,6 +113,11 @@ class Connection(asyncio.Protocol):
         return self.transport.is_closing()
 
     @property
+    def is_choked(self) -> bool:
+        """Does what was written wait for the peer to read?"""
+        return self._choked
+
+    @property
     def kept_bytes(self) -> int:
         """What its link keeps in memory; before a link begins, what the peer has not read."""
         return self.end.held_bytes if self.end is not None else self.transport.get_write_buffer_size()
@@ -166,11 +171,15 @@ class Connection(asyncio.Protocol):
 
     def hold(self, seconds: float) -> None:
         """Reads nothing for a while."""
+        self.pause()
+        self._loop.call_later(seconds, self.read_on)
+
+    def pause(self) -> None:
+        """Reads nothing until it is to read on."""
         if not self.transport.is_closing():
             self.transport.pause_reading()
-            self._loop.call_later(seconds, self._read_on)
 
-    def _read_on(self) -> None:
+    def read_on(self) -> None:
         if not self.transport.is_closing():
             self.transport.resume_reading()
 

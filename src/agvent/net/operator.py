@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 KILL_SECONDS: Final = 0.02
 
+CHOKED_SECONDS: Final = 0.05
+"""How often it looks whether an operator has read its answers."""
+
 
 class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One request; `name` is the neighbour, broker or type it is about."""
@@ -37,13 +41,20 @@ class Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     fast: bool = False
 
 
+class Asking(msgspec.Struct):
+    """An operator, the end of its silence, and what it asked that has no answer yet."""
+
+    principal: Principal
+    late: asyncio.TimerHandle
+    requests: deque[bytes] = msgspec.field(default_factory=deque)
+
+
 class Operator:
     """Answers operators. What it changes is the driver's or an input of the broker's, never a table."""
 
     def __init__(self, server: BrokerServer) -> None:
         self.server = server
-        self.connections: dict[Connection, Principal] = {}  # the longest silent first
-        self._late: dict[Connection, asyncio.TimerHandle] = {}
+        self.connections: dict[Connection, Asking] = {}  # the longest silent first
         self._do: dict[str, Callable[[Request], Any]] = {
             "status": lambda _: self.status(),
             "types": lambda _: self._types(),
@@ -63,21 +74,44 @@ class Operator:
             silent = next(iter(self.connections))
             self.lost(silent)
             silent.abort("other operators came after it")
-        self._heard(connection, principal)
+        self.connections[connection] = Asking(principal, self._silence(connection))
 
-    def _heard(self, connection: Connection, principal: Principal) -> None:
-        self.lost(connection)
-        self.connections[connection] = principal
+    def _silence(self, connection: Connection) -> asyncio.TimerHandle:
         late = limits.OPERATOR_SILENCE_SECONDS_MAX
-        self._late[connection] = asyncio.get_running_loop().call_later(late, connection.abort, "silent for too long")
+        return asyncio.get_running_loop().call_later(late, connection.abort, "silent for too long")
 
     def lost(self, connection: Connection) -> None:
-        if self.connections.pop(connection, None) is not None:
-            self._late.pop(connection).cancel()
+        asking = self.connections.pop(connection, None)
+        if asking is not None:
+            asking.late.cancel()
 
     def asked(self, connection: Connection, content: bytes) -> None:
-        principal = self.connections[connection]
-        self._heard(connection, principal)
+        """Takes a request. Until all are answered no more is read."""
+        requests = self.connections[connection].requests
+        requests.append(content)
+        if len(requests) == 1:
+            connection.pause()
+            asyncio.get_running_loop().call_soon(self._go_on, connection)
+
+    def _go_on(self, connection: Connection) -> None:
+        """Answers one request, when the answers before have gone; others' turns come in between."""
+        loop = asyncio.get_running_loop()
+        if connection not in self.connections or connection.is_closing:
+            return
+        if connection.is_choked:
+            loop.call_later(CHOKED_SECONDS, self._go_on, connection)
+            return
+        asking = self.connections[connection] = self.connections.pop(connection)
+        asking.late.cancel()
+        asking.late = self._silence(connection)
+        self._tell(connection, asking.requests.popleft())
+        self.server.weigh(asking.principal, connection)
+        if asking.requests:
+            loop.call_soon(self._go_on, connection)
+        else:
+            connection.read_on()
+
+    def _tell(self, connection: Connection, content: bytes) -> None:
         try:
             answer = {"ok": self._answer(content)}
         except CallerError as error:
@@ -86,7 +120,6 @@ class Operator:
         for at in range(0, len(whole), limits.CHUNK_BYTES_MAX):
             connection.say(whole[at : at + limits.CHUNK_BYTES_MAX])
         connection.say(b"")
-        self.server.weigh(principal, connection)
 
     def _answer(self, content: bytes) -> Any:
         try:

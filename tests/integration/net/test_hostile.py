@@ -210,14 +210,26 @@ def reasons(lines: list[str], client: str) -> list[str]:
 OPERATOR = framed(msgspec.json.encode({"agvent": PROTOCOL, "kind": "operator", "name": "operator"}))
 
 
-def test_an_operator_that_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
-    """It asks for the status again and again; what it does not read is counted as a client's is."""
-    monkeypatch.setattr(limits, "PRINCIPAL_KEPT_BYTES_MAX", 1 << 20)
+def test_an_operator_that_does_not_read_is_not_read(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    """It asks for the status again and again: what it has not read has a bound, others are served meanwhile, and after
+    a while it is cut off."""
+    monkeypatch.setattr(limits, "OPERATOR_SILENCE_SECONDS_MAX", 2.0)
     with dialled(url, OPERATOR) as stream:
         frames_of(stream)
+        stream.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            ask_on(stream)
+        assert is_served(url)
+        stream.settimeout(10)
         with pytest.raises((BrokenPipeError, ConnectionResetError)):
-            stream.sendall(framed(b'{"request": "status"}') * 1_000_000)
+            ask_on(stream)
     assert asyncio.run(ask(address_of(url), "status"))["broker"] == "local"
+
+
+def ask_on(stream: socket.socket) -> None:
+    """Asks as long as it can."""
+    while True:
+        stream.send(framed(b'{"request": "status"}') * 100)
 
 
 def test_silent_operators_go(monkeypatch: pytest.MonkeyPatch, url: str) -> None:
