@@ -377,7 +377,15 @@ ANSWERS_KEPT_MAX: Final = 65_536
 """Answers that a host keeps to give again, some 500 bytes each."""
 
 FAULTS_MAX: Final = 3
-"""Limits or crashes of a program, each at least a call's time of a worker, that lead to quarantine."""
+"""Limits or crashes of a program, or of one call of it, each at least a call's time of a worker, that lead to
+quarantine."""
+
+SUSPECT_CALLS_MAX: Final = 1_024
+"""Calls of a program that ran into limits and are remembered, some 300 bytes each; the oldest goes."""
+
+CALLS_KNOWN_MAX: Final = 65_536
+"""Calls that a host remembers to have answered, some 150 bytes each: they go on when others put their program into
+quarantine."""
 
 QUARANTINE_US: Final = 60_000_000
 QUARANTINE_MAX_US: Final = 3_600_000_000

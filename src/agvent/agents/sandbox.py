@@ -52,13 +52,15 @@ class Arrived(msgspec.Struct, frozen=True, gc=False):
 
 
 class Quarantined(msgspec.Struct, frozen=True, gc=False):
-    """A program of a principal's that is not run until a time (µs), and the fault that was one too many."""
+    """A program of a principal's that is not run until a time (µs), and the fault that was one too many. With `call` it
+    is that call of it which is not."""
 
     principal: str
     program: str
     type: str
     until: int
     fault: str
+    call: str = ""
 
 
 class Sandbox(Protocol):

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from agvent.cli.where import add_where, ask_all, credentials, network, run_async
@@ -76,8 +77,8 @@ def _cells(status: dict[str, Any]) -> list[str]:
     attached = sum(client["attached"] for client in status["clients"])
     full = " [red]disk full[/red]" if status["disk_full"] else ""
     drained = " [yellow]drained[/yellow]" if status["draining"] else ""
-    held = ", ".join(sorted({one["type"] for one in status["quarantined"]}))
-    quarantine = f" [red]quarantine: {held}[/red]" if held else ""
+    held = ", ".join(sorted({f"{one['type']}.{one['call']}".rstrip(".") for one in status["quarantined"]}))
+    quarantine = f" [red]quarantine: {escape(held)}[/red]" if held else ""
     counts = status["counts"]
     return [
         status["broker"] + drained + full + quarantine,

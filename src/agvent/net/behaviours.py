@@ -128,7 +128,8 @@ class Behaviours:
             held = ()
         for one in held:
             if one not in self.quarantined:
-                self._server.log.say("quarantined", publisher=one.principal, type=one.type, reason=one.fault)
+                about = {"publisher": one.principal, "type": one.type, "call": one.call, "reason": one.fault}
+                self._server.log.say("quarantined", **about)
         self.quarantined, self._is_looking = held, False
 
     def release(self, name: str) -> None:

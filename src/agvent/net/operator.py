@@ -143,7 +143,13 @@ class Operator:
             "admin": f"{server.config.admin.host}:{server.admin.port}" if server.config.admin and server.admin else "",
             "sandbox_pid": server.behaviours.pid,
             "quarantined": [
-                {"publisher": one.principal, "type": one.type, "program": one.program, "fault": one.fault}
+                {
+                    "publisher": one.principal,
+                    "type": one.type,
+                    "program": one.program,
+                    "call": one.call,
+                    "fault": one.fault,
+                }
                 for one in server.behaviours.quarantined
             ],
             "up_s": (server.clock.now() - server.started) // 1_000_000,

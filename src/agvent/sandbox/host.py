@@ -1,12 +1,14 @@
 """The sandbox host: tasks in, answers out, whatever the programs do.
 
 A turn is a chunk of calls of one principal's program. If it breaches a limit, its calls run again alone: the one that
-did it has the fault, the others have their answers. What a turn raises that nobody foresaw ends there too: it is a
-fault of that turn's, and where it was raised is on standard error.
+did it has the fault, the others have their answers. A call that did it before runs alone from the start, after the
+others. What a turn raises that nobody foresaw ends there too: it is a fault of that turn's, and where it was raised is
+on standard error.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 import time
@@ -40,12 +42,14 @@ OUT_OF_TIME = "the batch's time is over"
 
 
 class Asked(NamedTuple):
-    """One call that a worker must answer: its visit, its place there, what the driver is given, and its key if kept."""
+    """One call that a worker must answer: its visit, its place there, what the driver is given, the digest of the call
+    on whatever agvent of its program, and the key of its answer."""
 
     visit: Visit
     place: int
     name: str
     args: tuple[Any, ...] | None
+    call: bytes
     key: bytes
 
 
@@ -65,6 +69,7 @@ class SandboxHost:
         self._allowances = dict(allowances or {})
         self._quarantine = Quarantine()
         self._kept = Kept()
+        self._known = Kept(limits.CALLS_KNOWN_MAX)  # the calls that ended within their limits, by digest
 
     def __enter__(self) -> Self:
         self.workers.__enter__()
@@ -182,28 +187,42 @@ class SandboxHost:
         return fault
 
     def _ran(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
-        if self._quarantine.holds(principal, program.hash, now_us()):
-            for one in chunk:
-                batch.fault(one.visit.number, one.place, QUARANTINED)
-            return
-        fresh, same = self._to_ask(batch, chunk)
+        fresh, same = self._to_ask(batch, self._allowed(batch, principal, program, chunk))
+        suspects = self._quarantine.suspects(principal, program.hash)
+        alone = [one for one in fresh if one.call in suspects]
+        together = [one for one in fresh if one.call not in suspects]
         allowance = self._allowance(principal)
         try:
-            if fresh:
-                run, seconds = partial(Session.run, tasks=_tasks(fresh)), allowance.batch_seconds_max
+            if together:
+                run, seconds = partial(Session.run, tasks=_tasks(together)), allowance.batch_seconds_max
                 values, faults = self.workers.worked(principal, program, allowance, seconds, run)
-                for number, (one, value) in enumerate(zip(fresh, values, strict=True)):
+                for number, (one, value) in enumerate(zip(together, values, strict=True)):
                     self._answer(batch, one, value, faults.get(number, ""))
         except Breach as breach:
             if breach.blameless:
-                for one in fresh:
+                for one in together:
                     batch.fault(one.visit.number, one.place, breach.fault)
             else:
-                self._alone(batch, principal, program, fresh)
+                alone = sorted(together, key=lambda one: self._known.get(one.call) is None) + alone
+        self._alone(batch, principal, program, alone)
         for one, first in same:
             answered = batch.answered(first.visit.number, first.place)
             assert answered is not None
             batch.answer(one.visit, one.place, answered.value, answered.fault)
+
+    def _allowed(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> list[Asked]:
+        """The calls that are not in quarantine; the others have that for a fault."""
+        if not self._quarantine.knows(principal, program.hash):
+            return chunk
+        refused = {one.call for one in chunk if self._refuses(principal, program, one.call)}
+        for one in chunk:
+            if one.call in refused:
+                batch.fault(one.visit.number, one.place, QUARANTINED)
+        return [one for one in chunk if one.call not in refused]
+
+    def _refuses(self, principal: str, program: Program, call: bytes) -> bool:
+        answered = self._known.get(call) is not None
+        return self._quarantine.holds_call(principal, program.hash, call, now_us(), answered=answered)
 
     def _to_ask(self, batch: Opened, chunk: list[Asked]) -> tuple[list[Asked], list[tuple[Asked, Asked]]]:
         """The calls to ask, and those that are the same as one of them. What is kept is answered here."""
@@ -221,6 +240,7 @@ class SandboxHost:
 
     def _answer(self, batch: Opened, one: Asked, value: Any, fault: str) -> None:
         answered = batch.answer(one.visit, one.place, value, fault)
+        self._known.put(one.call, True)
         if not answered.fault:
             self._kept.put(one.key, (value,))
 
@@ -228,35 +248,49 @@ class SandboxHost:
         """Each call by itself, within the time of one batch for all."""
         allowance = self._allowance(principal)
         seconds, end = allowance.call_seconds_max, time.monotonic() + allowance.batch_seconds_max
+        took: list[tuple[float, Asked]] = []
         for one in chunk:
-            if self._quarantine.holds(principal, program.hash, now_us()):
+            began = time.monotonic()
+            if self._refuses(principal, program, one.call):
                 batch.fault(one.visit.number, one.place, QUARANTINED)
-            elif time.monotonic() > end:
+            elif began > end:
                 batch.fault(one.visit.number, one.place, OUT_OF_TIME)
             else:
                 try:
                     run = partial(Session.run, tasks=_tasks([one]))
                     (value,), faults = self.workers.worked(principal, program, allowance, seconds, run)
                     self._answer(batch, one, value, faults.get(0, ""))
+                    took.append((time.monotonic() - began, one))
                 except Breach as breach:
                     batch.fault(one.visit.number, one.place, breach.fault)
-                    if not breach.blameless:
-                        self._quarantine.fault(principal, program, breach.fault, now_us())
+                    self._breached(principal, program, (one.call, _words(one, inside=batch.inside)), breach)
         if time.monotonic() > end:
-            self._quarantine.fault(principal, program, OUT_OF_TIME, now_us())
+            over = Breach(OUT_OF_TIME, spoiled=True)
+            for one in _slowest(took):
+                self._breached(principal, program, (one.call, _words(one, inside=batch.inside)), over)
+
+    def _breached(self, principal: str, program: Program, call: tuple[bytes, str], breach: Breach) -> None:
+        """Counts what a call ran into: against the program if it had not even loaded."""
+        if breach.loading and not breach.blameless:
+            self._quarantine.fault(principal, program, breach.fault, now_us())
+        elif not breach.blameless:
+            self._known.drop(call[0])
+            self._quarantine.call_fault(principal, program, call, breach.fault, now_us())
 
     def _arrived(self, arrival: Arrival, program: Program, state: dict[str, Any]) -> Arrived:
         principal, allowance = arrival.principal, self._allowance(arrival.principal)
-        if self._quarantine.holds(principal, program.hash, now_us()):
+        call = _digest(encode_value([principal, program.hash, ["arrive", [arrival.subscriber, arrival.context]]]))
+        if self._refuses(principal, program, call):
             return Arrived(fault=QUARANTINED)
         try:
             arrive = partial(Session.arrive, state=state, name=arrival.subscriber, context=arrival.context)
             seconds = allowance.arrival_seconds_max
             told, answered = self.workers.worked(principal, program, allowance, seconds, arrive)
         except Breach as breach:
-            if breach.spoiled and not breach.blameless:
-                self._quarantine.fault(principal, program, breach.fault, now_us())
+            if breach.spoiled:
+                self._breached(principal, program, (call, f"arrive({arrival.subscriber[:80]!r})"), breach)
             return Arrived(fault=breach.fault)
+        self._known.put(call, True)
         fault = said((*told, *answered))
         return Arrived(fault=fault) if fault else Arrived(tuple(told), tuple(answered))
 
@@ -324,17 +358,38 @@ def _whose(visit: Visit) -> tuple[str, str]:
 def _asked(visit: Visit) -> Iterator[Asked]:
     """The calls of a visit, each with the key of its answer: equal only for the same program, principal and state."""
     signatures = visit.program.signatures
-    known = encode_value([visit.principal, visit.program.hash, visit.state])
+    whose, known = encode_value([visit.principal, visit.program.hash]), encode_value(visit.state)
     for place, call in visit.calls:
         args = None if signatures[call.name].opaque else call.args
-        yield Asked(visit, place, call.name, args, known + encode_value([call.name, call.args]))
+        said = _digest(whose + encode_value([call.name, call.args]))
+        yield Asked(visit, place, call.name, args, said, said + known)
+
+
+def _digest(content: bytes) -> bytes:
+    return hashlib.sha256(content).digest()
+
+
+def _words(one: Asked, *, inside: bool) -> str:
+    """A call as a person is shown it; without its arguments if they may be of what is opaque."""
+    said = "…" if inside else ", ".join(repr(arg)[:80] for arg in one.args or ())
+    return f"{one.name}({said})"[: limits.FAULT_CHARS_MAX]
+
+
+def _slowest(took: list[tuple[float, Asked]]) -> list[Asked]:
+    """Those that took longest, half of the time together."""
+    left, found = sum(seconds for seconds, _ in took) / 2, []
+    for seconds, one in sorted(took, key=lambda pair: -pair[0]):
+        if left > 0:
+            found.append(one)
+        left -= seconds
+    return found
 
 
 def _tasks(chunk: list[Asked]) -> list[tuple[dict[str, Any], list[tuple[str, Any]]]]:
     """What the driver of a program takes: each agvent's state once, with its calls."""
     tasks: list[tuple[dict[str, Any], list[tuple[str, Any]]]] = []
     last = None
-    for visit, _, name, args, _ in chunk:
+    for visit, _, name, args, _, _ in chunk:
         if visit is not last:
             tasks.append((visit.state, []))
             last = visit

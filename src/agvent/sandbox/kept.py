@@ -1,4 +1,5 @@
-"""Answers that were given, to be given again: behaviours are pure, so equal calls have equal answers."""
+"""What a host keeps of calls it answered: the answers, to be given again because behaviours are pure, and which they
+were."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from agvent import limits
 
 
 class Kept:
-    """The latest answers, in two generations: when the younger is full it becomes the older one, whose answers go.
+    """The latest, in two generations: when the younger is full it becomes the older one, which goes.
 
     Threads share it without a lock: each step is one operation of a dict.
     """
@@ -27,3 +28,7 @@ class Kept:
         if len(self._young) >= self._half:
             self._old, self._young = self._young, {}
         self._young[key] = answer
+
+    def drop(self, key: bytes) -> None:
+        for generation in (self._young, self._old):
+            generation.pop(key, None)

@@ -48,11 +48,13 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True):
 
 class Breach(Exception):
     """A limit, a crash or a lie. `spoiled`: the session cannot be used again; `blameless`: it never began, because
-    there was no worker; `worn`: what ran before it had used the session up. Never leaves this room."""
+    there was no worker; `worn`: what ran before it had used the session up; `loading`: the program had not loaded yet.
+    Never leaves this room."""
 
     def __init__(self, fault: str, *, spoiled: bool, blameless: bool = False, worn: bool = False) -> None:
         super().__init__(fault)
         self.fault, self.spoiled, self.blameless, self.worn = fault, spoiled, blameless, worn
+        self.loading = False
 
 
 class Session:
@@ -74,7 +76,9 @@ class Session:
         try:
             if load:
                 self._feed(program.text)
-        except BaseException:
+        except BaseException as error:
+            if isinstance(error, Breach):
+                error.loading = True
             self.close()
             raise
 

@@ -196,13 +196,13 @@ def test_a_worker_that_is_killed_is_replaced(start: Start) -> None:
 
 
 def test_repeated_limits_lead_to_quarantine_and_back(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The third one does; it is visible; other principals are not touched; the operator or time ends it, and then one
-    more is enough, for twice as long."""
+    """The third call that runs into one does; it is visible; other principals are not touched; the operator or time
+    ends it, and then one more is enough, for twice as long."""
     now = [1_000_000]
     monkeypatch.setattr(host_room, "now_us", lambda: now[0])
     host = start(workers=1)
-    loops = tuple(Call("loop", (n,)) for n in range(1, 6))
-    assert faults(host.run([Task("eve", counter(), loops)])) == ["TimeoutError"] * 3 + ["in quarantine"] * 2
+    loops = tuple(Call("loop", (n,)) for n in range(1, 8))
+    assert faults(host.run([Task("eve", counter(), loops[:5])])) == ["TimeoutError"] * 3 + ["in quarantine"] * 2
     until = 1_000_000 + limits.QUARANTINE_US
     assert host.quarantined() == (Quarantined("eve", COUNTER.hash, "Counter", until, "TimeoutError"),)
     assert faults(host.run([Task("eve", counter(), (Call("next", (1,)),))])) == ["in quarantine"]
@@ -212,12 +212,49 @@ def test_repeated_limits_lead_to_quarantine_and_back(start: Start, monkeypatch: 
     now[0] = until
     assert host.quarantined() == ()
     assert values(host, "eve", 1) == [1]
-    assert faults(host.run([Task("eve", counter(), loops[:2])])) == ["TimeoutError", "in quarantine"]
+    assert faults(host.run([Task("eve", counter(), loops[5:])])) == ["TimeoutError", "in quarantine"]
     assert host.quarantined()[0].until == until + 2 * limits.QUARANTINE_US
     assert host.release(COUNTER.hash)
     assert not host.release(COUNTER.hash)
     assert host.quarantined() == ()
     assert values(host, "eve", 2) == [1]
+
+
+def test_a_call_that_runs_into_limits_is_refused_alone(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its arguments are a subscriber's choice: after the third time it is in quarantine, shown as it was written, and
+    the other calls of its program are answered as before."""
+    monkeypatch.setattr(host_room, "now_us", lambda: 0)
+    host, calls = start(), (Call("loop", (7,)), Call("loop", (0,)))
+    asked = [host.run([Task("eve", counter(str(n)), calls)])[0] for n in range(5)]
+    assert [loop.fault for loop, _ in asked] == ["TimeoutError"] * 3 + ["in quarantine"] * 2
+    assert [good.fault for _, good in asked] == [""] * 5
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(({},))
+    shown = Quarantined("eve", COUNTER.hash, "Counter", limits.QUARANTINE_US, "TimeoutError", "loop(7)")
+    assert host.quarantined() == (shown,)
+    assert host.release(COUNTER.hash)
+
+
+def test_what_was_answered_before_is_answered_in_quarantine(start: Start) -> None:
+    """Whoever subscribes with ever other arguments that run into limits takes nothing from those who asked before."""
+    host = start()
+    good, new = Call("loop", (0,)), Call("loop", (-1,))
+    loops = tuple(Call("loop", (n,)) for n in range(1, 6))
+    assert faults(host.run([Task("eve", counter("a"), (good,))])) == [""]
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(({},))
+    found = faults(host.run([Task("eve", counter("b"), (*loops, good))]))
+    assert found == ["TimeoutError"] * 3 + ["in quarantine"] * 2 + [""]
+    assert faults(host.run([Task("eve", counter("c"), (new, good))])) == ["in quarantine", ""]
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(({},))
+    assert host.arrive(Arrival("eve", counter(), "ben", {})) == Arrived(fault="in quarantine")
+
+
+def test_an_arrival_that_loops_for_one_subscriber_is_refused_to_it_alone(start: Start) -> None:
+    """What it is told of itself is that subscriber's choice."""
+    host = start()
+    came = [host.arrive(Arrival("eve", counter(), "loop", {})).fault for _ in range(4)]
+    assert came == ["TimeoutError"] * 3 + ["in quarantine"]
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(({},))
+    assert [one.call for one in host.quarantined()] == ["arrive('loop')"]
 
 
 def test_exceptions_do_not_lead_to_quarantine(start: Start) -> None:
