@@ -326,6 +326,10 @@ CODE_BYTES_MAX: Final = 64 << 20
 PROGRAMS_MAX: Final = 4_096
 """Programs that a host keeps: a gigabyte if each were of the largest size."""
 
+PRINCIPAL_PROGRAMS_MAX: Final = PROGRAMS_MAX // 16
+"""Those of one principal: some hundred types in two versions. The least recently needed goes, and comes again when it
+is needed."""
+
 CALL_SECONDS_MAX: Final = 0.25
 """Time of one call of a behaviour, by the clock: ten thousand times what an ordinary one takes, so that want of a core
 does not make it a fault."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from agvent import limits
 from agvent.agents.code import sign
 from agvent.agents.portable import program_of
 from agvent.agents.program import Program, Signature
@@ -104,6 +105,43 @@ def test_a_hostile_principal_is_its_own_trouble(host: HostProcess) -> None:
     assert [(one.principal, one.type) for one in host.quarantined()] == [("eve", "Loop")]
     assert host.release(LOOP.hash)
     assert host.quarantined() == ()
+
+
+def numbered(number: int) -> Program:
+    return Program(
+        type="Numbered",
+        source=f"class Numbered:\n    def number(self):\n        return {number}\n",
+        behaviours=(Signature("number", "int"),),
+    )
+
+
+def test_a_principal_with_many_programs_makes_room_with_its_own(
+    host: HostProcess, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The least recently needed goes and may come again, also if it is the host that is full: whoever has most there
+    loses one, and no other is refused. A host that comes back has those that stayed."""
+    monkeypatch.setattr(limits, "PRINCIPAL_PROGRAMS_MAX", 3)
+    programs = [numbered(n) for n in range(6)]
+    events = [encode_event(Event(type="Numbered", cargo=Cargo(one.hash))) for one in programs]
+
+    def answered() -> list[object]:
+        found = host.run([Task("eve", event, (Call("number", ()),)) for event in events])
+        return [answer.value for (answer,) in found]
+
+    for one in programs[:3]:
+        host.admit(sign(one, "eve", EVE))
+    assert host.has(programs[0].hash)
+    host.admit(sign(programs[3], "eve", EVE))
+    assert (answered(), host.has(programs[1].hash)) == ([0, None, 2, 3, None, None], False)
+    host.admit(sign(programs[1], "eve", EVE))
+    assert answered() == [0, 1, None, 3, None, None]
+
+    monkeypatch.setattr(limits, "PROGRAMS_MAX", 3 + limits.HOST_REQUESTS_MAX)
+    for one in programs[4:]:
+        host.admit(sign(one, "house", HOUSE))
+    assert answered() == [None, 1, None, None, 4, 5]
+    os.kill(host.pid, signal.SIGKILL)
+    assert answered() == [None, 1, None, None, 4, 5]
 
 
 def test_a_host_that_dies_of_one_request_answers_the_others(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Who runs into limits too often is not run for a while: longer each time, and visible.
 
-A limit that a program ran into by itself, while it loaded or routed, counts against the program. The arguments of a
+A limit that a program ran into by itself, in its route, counts against the program; while it was tried, against its
+principal, whose programs are then not tried. The arguments of a
 call are a subscriber's choice, so what a call ran into counts against that call. Several such calls put all calls of
 the program into quarantine but those that were answered before: whoever asks for those goes on to be answered.
 """
@@ -59,6 +60,19 @@ class Quarantine:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._files: dict[Suspect, _File] = {}
+        self._loads: dict[str, _Record] = {}  # by principal
+
+    def load_fault(self, principal: str, program: Program, fault: str, now: int) -> None:
+        """Notes a limit or a crash of a program that was tried."""
+        with self._lock:
+            record = self._loads.setdefault(principal, _Record(program, "loading"))
+            record.type, record.program = program.type, program.hash
+            record.count(fault, now)
+
+    def holds_loads(self, principal: str, now: int) -> bool:
+        """Are this principal's programs not to be tried?"""
+        record = self._loads.get(principal)
+        return record is not None and now < record.until
 
     def fault(self, principal: str, program: Program, fault: str, now: int) -> None:
         """Notes a limit or a crash that no subscriber chose."""
@@ -109,16 +123,19 @@ class Quarantine:
     def held(self, now: int) -> tuple[Quarantined, ...]:
         """All that are in quarantine now."""
         with self._lock:
-            return tuple(
-                Quarantined(suspect.principal, suspect.program, one.type, one.until, one.fault, one.call)
-                for suspect, file in self._files.items()
-                for one in file.records()
-                if now < one.until
-            )
+            records = [*self._loads.items()]
+            records += [(suspect.principal, one) for suspect, file in self._files.items() for one in file.records()]
+        return tuple(
+            Quarantined(principal, one.program, one.type, one.until, one.fault, one.call)
+            for principal, one in records
+            if now < one.until
+        )
 
     def release(self, program: str, now: int) -> bool:
         """Forgets what a program did; was it in quarantine, or a call of it?"""
         with self._lock:
             freed = [suspect for suspect in self._files if suspect.program == program]
             terms = [one.until for suspect in freed for one in self._files.pop(suspect).records()]
+            loading = [principal for principal, one in self._loads.items() if one.program == program]
+            terms += [self._loads.pop(principal).until for principal in loading]
         return any(now < until for until in terms)

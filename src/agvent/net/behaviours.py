@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from agvent import limits
 from agvent.agents.code import decode_code
-from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Task
+from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Sandbox, Task
 from agvent.agents.stops import Decision, Stop
 from agvent.broker.interface import Execute, Executed, Ran, Run
 from agvent.broker.records import Brought
-from agvent.errors import AdmissionError, CallerError, SandboxFault
+from agvent.errors import AdmissionError, CallerError, SandboxFault, WireError
 from agvent.sandbox.process import HostProcess
+from agvent.wire.codec import decode_program
 from agvent.wire.parts import Answered
 
 if TYPE_CHECKING:
@@ -45,9 +46,10 @@ class Behaviours:
     def __init__(self, server: BrokerServer) -> None:
         self._server = server
         self._host: HostProcess | None = None
-        self._starting = threading.Lock()  # held while the host starts, and while it is given code
-        self._seen = 0  # of the code that this broker was brought, how much is on its way to the host
-        self._unadmitted: deque[Brought] = deque()
+        self._starting = threading.Lock()  # held while the host starts
+        self._code: dict[str, list[Brought]] = {}  # by the program's hash, as far as `_seen`
+        self._seen = 0  # of the code that this broker was brought
+        self._refused: dict[tuple[str, str], str] = {}  # publisher, program -> why the host did not take it
         self._refusals: deque[dict[str, str]] = deque()  # of code, until they are logged
         self._waiting: dict[str, list[Asked]] = {}  # a publisher is in here while something of it runs
         self._threads = ThreadPoolExecutor(limits.HOST_REQUESTS_MAX, "sandbox host")
@@ -105,8 +107,14 @@ class Behaviours:
         while batch := self._waiting[publisher]:
             self._waiting[publisher] = []
             work = [asked.what for asked in batch]
+            self._see_code()
+
+            def ask(host: HostProcess, work: list[Task | Arrival | Stop] = work) -> list[Any]:
+                self._bring(host, publisher, work)
+                return answers_of(host, work)
+
             try:
-                answers = await self.told(lambda host, work=work: _answers(host, work))  # type: ignore[misc]
+                answers = await self.told(ask)
             except SandboxFault as error:
                 answers = [_fault(what, error.message) for what in work]
             for asked, answer in zip(batch, answers, strict=True):
@@ -158,24 +166,17 @@ class Behaviours:
             self._server.fail(error)
 
     async def told(self, ask: Callable[[HostProcess], T]) -> T:
-        """What the host says, when it has all the code there is; a SandboxFault if there is no host."""
-        code = self._server.broker.tables.code
-        if self._seen < code.count:
-            self._unadmitted.extend(list(code)[self._seen - code.count :])
-            self._seen = code.count
+        """What the host says; a SandboxFault if there is no host."""
         answer = await asyncio.get_running_loop().run_in_executor(self._threads, lambda: ask(self._ready()))
         while self._refusals:
             self._server.log.say("code refused", **self._refusals.popleft())
         return answer
 
     def _ready(self) -> HostProcess:
-        """In a thread: the host, started, with all the code that was known when it was asked."""
+        """In a thread: the host, started."""
         with self._starting:
             if self._host is None:
                 self._host = self._started()
-            while self._unadmitted:
-                self._admit(self._host, self._unadmitted[0])
-                self._unadmitted.popleft()
             return self._host
 
     def _started(self) -> HostProcess:
@@ -183,16 +184,48 @@ class Behaviours:
         workers = config.sandbox.workers if config.sandbox is not None else limits.SANDBOX_WORKERS
         return HostProcess(config.host_key, make_key=config.sandbox is None, workers=workers).__enter__()
 
-    def _admit(self, host: HostProcess, brought: Brought) -> None:
+    # Code
+
+    def _see_code(self) -> None:
+        """Takes note of what publishers brought since it was last looked at."""
+        code = self._server.broker.tables.code
+        if self._seen == code.count:
+            return
+        self._seen, found = code.count, dict[str, list[Brought]]()
+        for brought in code:
+            found.setdefault(brought.program, []).append(brought)
+        self._code = found
+        self._refused = {key: why for key, why in self._refused.items() if key[1] in found}
+
+    def _bring(self, host: HostProcess, publisher: str, work: list[Task | Arrival | Stop]) -> None:
+        """In a thread: the host gets the programs of these agvents that it has not, the publisher's own if there are
+        several of that hash. So nobody waits for a program that it does not need."""
+        for program in {_program(what.event) for what in work}:
+            if not host.has(program):
+                for brought in sorted(self._code.get(program, ()), key=lambda one: one.publisher != publisher):
+                    if self._admit(host, brought):
+                        break
+
+    def _admit(self, host: HostProcess, brought: Brought) -> bool:
         """Its entry let the code in by the grants of a certificate or token; the rest is checked here again."""
         try:
             signed = decode_code(brought.code)
             if signed.principal != brought.publisher:
                 raise AdmissionError(f"it is signed for {signed.principal!r}"[:200])
+            if signed.program.hash != brought.program:
+                raise AdmissionError("it is another program")
             host.grant(signed.principal, signed.key)
             host.admit(signed)
         except AdmissionError as error:
-            said = {"publisher": brought.publisher, "program": brought.program, "reason": error.message}
+            self._refuse(brought, error.message)
+            return False
+        return True
+
+    def _refuse(self, brought: Brought, reason: str) -> None:
+        """It is tried again when an agvent needs it, and logged again if there is another reason."""
+        if self._refused.get((brought.publisher, brought.program)) != reason:
+            self._refused[brought.publisher, brought.program] = reason
+            said = {"publisher": brought.publisher, "program": brought.program, "reason": reason}
             self._refusals.append(said)
 
     @property
@@ -211,15 +244,23 @@ class Behaviours:
             await asyncio.get_running_loop().run_in_executor(None, host.__exit__)
 
 
-def _answers(host: HostProcess, work: list[Task | Arrival | Stop]) -> list[Any]:
+def answers_of(host: Sandbox, work: list[Task | Arrival | Stop]) -> list[Any]:
     """In a thread: the answers of all tasks together, the decisions of all stops, and the arrivals one by one."""
-    runs = iter(host.run([what for what in work if isinstance(what, Task)]))
+    tasks = [what for what in work if isinstance(what, Task)]
     stops = [what for what in work if isinstance(what, Stop)]
+    runs = iter(host.run(tasks) if tasks else ())
     decisions = iter(host.route(stops) if stops else ())
     return [
         next(runs) if isinstance(what, Task) else host.arrive(what) if isinstance(what, Arrival) else next(decisions)
         for what in work
     ]
+
+
+def _program(event: bytes) -> str:
+    try:
+        return decode_program(event)
+    except WireError:
+        return ""  # the host says what is wrong with it
 
 
 def _fault(what: Task | Arrival | Stop, reason: str) -> tuple[Answered, ...] | Arrived | Decision:

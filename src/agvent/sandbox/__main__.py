@@ -28,6 +28,8 @@ from agvent.sandbox.requests import (
     Arrive,
     Begin,
     Begun,
+    Forget,
+    Forgotten,
     Grant,
     Granted,
     HasArrived,
@@ -57,15 +59,18 @@ def reply_to(host: SandboxHost, request: Request) -> Reply:
             return HasArrived(number, host.arrive(arrival))
         case Route(number, stops):
             return HasRouted(number, tuple(host.route(stops)))
-        case Admit(number, signed):
+        case Admit(number, signed, load):
             try:
-                host.admit(signed)
+                host.admit(signed, load=load)
             except AdmissionError as error:
                 return Admitted(number, error.message)
             return Admitted(number, "")
         case Grant(number, principal, key):
             host.programs.grant(principal, key)
             return Granted(number)
+        case Forget(number, program):
+            host.programs.forget(program)
+            return Forgotten(number)
         case Release(number, program):
             return Released(number, host.release(program))
         case ListQuarantined(number):

@@ -80,28 +80,40 @@ class SandboxHost:
         self._lanes.close()
         self.workers.close()
 
-    def admit(self, signed: SignedProgram) -> Program:
+    def admit(self, signed: SignedProgram, *, load: bool = True) -> Program:
         """Takes code if its principal may bring it and it loads in a worker; an AdmissionError says why not."""
         known = signed.program.hash in self.programs
         program = self.programs.admit(signed)
-        allowance = self._allowance(signed.principal)
-        faults: list[str] = []
+        fault: list[str] = []
 
-        def load() -> None:
-            try:
-                with self.workers.session(signed.principal, program, allowance, allowance.batch_seconds_max):
-                    pass
-            except Breach as breach:
-                faults.append(breach.fault)
-            except Exception as error:  # noqa: BLE001  the boundary of a turn
-                faults.append(self._escaped(signed.principal, program, error))
+        def turn() -> None:
+            fault.append(self._tried(signed.principal, program))
 
-        self._lanes.submit(signed.principal, load).result()
-        if faults:
+        if load:
+            self._lanes.submit(signed.principal, turn).result()
+        if any(fault):
             if not known:
                 self.programs.forget(program.hash)
-            raise AdmissionError(f"{program.type} does not load: {faults[0]}")
+            raise AdmissionError(f"{program.type} does not load: {fault[0]}")
         return program
+
+    def _tried(self, principal: str, program: Program) -> str:
+        """Why a program does not load in a worker; empty if it does. A limit counts against its principal: the next
+        program could be as slow."""
+        if self._quarantine.holds_loads(principal, now_us()):
+            return QUARANTINED
+        allowance = self._allowance(principal)
+        try:
+            with self.workers.session(principal, program, allowance, allowance.batch_seconds_max):
+                return ""
+        except Breach as breach:
+            if breach.spoiled and not breach.blameless:
+                self._quarantine.load_fault(principal, program, breach.fault, now_us())
+            return breach.fault
+        except Exception as error:  # noqa: BLE001  the boundary of a turn
+            report(error)
+            self._quarantine.load_fault(principal, program, _escape(error), now_us())
+            return _escape(error)
 
     def run(self, tasks: Sequence[Task]) -> list[tuple[Answered, ...]]:
         return run_inside(tasks, self._run)
@@ -182,9 +194,8 @@ class SandboxHost:
     def _escaped(self, principal: str, program: Program, error: Exception) -> str:
         """The fault for what nobody foresaw; it counts as a limit does."""
         report(error)
-        fault = f"{type(error).__name__} in the sandbox host"
-        self._quarantine.fault(principal, program, fault, now_us())
-        return fault
+        self._quarantine.fault(principal, program, _escape(error), now_us())
+        return _escape(error)
 
     def _ran(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
         fresh, same = self._to_ask(batch, self._allowed(batch, principal, program, chunk))
@@ -395,6 +406,10 @@ def _tasks(chunk: list[Asked]) -> list[tuple[dict[str, Any], list[tuple[str, Any
             last = visit
         tasks[-1][1].append((name, args))
     return tasks
+
+
+def _escape(error: Exception) -> str:
+    return f"{type(error).__name__} in the sandbox host"
 
 
 def report(error: Exception) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
@@ -27,6 +28,7 @@ from agvent.sandbox.requests import (
     Admit,
     Arrive,
     Begin,
+    Forget,
     Grant,
     ListQuarantined,
     Release,
@@ -122,7 +124,8 @@ class HostProcess:
         self._numbers = count(1)
         self._company = Company()
         self._lock = threading.Lock()
-        self._admitted: dict[str, SignedProgram] = {}
+        self._admitted: dict[str, SignedProgram] = {}  # the least recently needed first
+        self._shedding = threading.Lock()  # held while programs make room: one that went may come again only after
         self._is_closed = False  # nobody starts it again
         self.starts = 0
         """How often the host was started: one more than it died."""
@@ -145,18 +148,50 @@ class HostProcess:
 
     def grant(self, principal: str, key: bytes) -> None:
         """Lets a principal bring code that is signed with this key."""
-        self._grants[principal] = self._grants.get(principal, frozenset()) | {key}
+        with self._lock:
+            self._grants[principal] = self._grants.get(principal, frozenset()) | {key}
         self._asked(lambda number: Grant(number, principal, key))
 
+    def has(self, program: str) -> bool:
+        """Was this program brought to the host? It counts as needed now."""
+        with self._lock:
+            signed = self._admitted.pop(program, None)
+            if signed is not None:
+                self._admitted[program] = signed
+        return signed is not None
+
     def admit(self, signed: SignedProgram) -> None:
-        """Brings code to the host; an AdmissionError says why it does not take it."""
+        """Brings code to the host; an AdmissionError says why it does not take it. If its principal has many there, or
+        the host has, the least recently needed of those goes, and may be brought again."""
+        self._make_room(signed.principal)
         try:
             reply = self._tried(lambda number: Admit(number, signed))
         except _Died:
             raise AdmissionError(DIED) from None
         if reply.reason:
             raise AdmissionError(reply.reason)
-        self._admitted[signed.program.hash] = signed
+        with self._lock:
+            self._admitted[signed.program.hash] = signed
+
+    def _make_room(self, principal: str) -> None:
+        with self._shedding:
+            while (program := self._excess(principal)) is not None:
+                self._asked(lambda number, program=program: Forget(number, program))  # type: ignore[misc]
+                with self._lock:
+                    del self._admitted[program]
+
+    def _excess(self, principal: str) -> str | None:
+        """The program that goes before another of this principal's comes: one of its own, or of whoever has most."""
+        with self._lock:
+            owners = [(one.principal, program) for program, one in self._admitted.items()]
+        counts = Counter(owner for owner, _ in owners)
+        if counts[principal] >= limits.PRINCIPAL_PROGRAMS_MAX:
+            most = {principal}
+        elif len(owners) >= limits.PROGRAMS_MAX - limits.HOST_REQUESTS_MAX:
+            most = {owner for owner in counts if counts[owner] == max(counts.values())}
+        else:
+            return None
+        return next(program for owner, program in owners if owner in most)
 
     def run(self, tasks: Sequence[Task]) -> list[tuple[Answered, ...]]:
         return list(self._answered(lambda number: Run(number, tuple(tasks))).answers)
@@ -212,7 +247,7 @@ class HostProcess:
             begin = Begin(next(self._numbers), self._grants, self._allowances, self._workers)
             self.key = running.ask(begin).key
             for signed in self._admitted.values():
-                running.ask(Admit(next(self._numbers), signed))
+                running.ask(Admit(next(self._numbers), signed, load=False))
         except _Died:
             running.close()
             raise SandboxFault("the sandbox host does not start", hint="its last words are on standard error") from None

@@ -32,8 +32,11 @@ class Begin(Said, frozen=True, tag=1):
 
 
 class Admit(Said, frozen=True, tag=2):
+    """Without `load` it is not tried: it has loaded in a host before."""
+
     number: int
     signed: SignedProgram
+    load: bool = True
 
 
 class Run(Said, frozen=True, tag=3):
@@ -66,6 +69,13 @@ class Grant(Said, frozen=True, tag=7):
 class Route(Said, frozen=True, tag=8):
     number: int
     stops: tuple[Stop, ...]
+
+
+class Forget(Said, frozen=True, tag=9):
+    """A program makes room for others."""
+
+    number: int
+    program: str
 
 
 class Begun(Said, frozen=True, tag=11):
@@ -111,8 +121,12 @@ class HasRouted(Said, frozen=True, tag=18):
     decisions: tuple[Decision, ...]
 
 
-Request = Begin | Admit | Run | Arrive | ListQuarantined | Release | Grant | Route
-Reply = Begun | Admitted | Ran | HasArrived | Listed | Released | Granted | HasRouted
+class Forgotten(Said, frozen=True, tag=19):
+    number: int
+
+
+Request = Begin | Admit | Run | Arrive | ListQuarantined | Release | Grant | Route | Forget
+Reply = Begun | Admitted | Ran | HasArrived | Listed | Released | Granted | HasRouted | Forgotten
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)
 _decoder = msgspec.msgpack.Decoder(Request | Reply, ext_hook=extension)

@@ -81,7 +81,7 @@ def host_of(key_file: str, code: Sequence[bytes]) -> SandboxHost:
         signed = decode_code(content)
         host.programs.grant(signed.principal, signed.key)
         try:
-            host.admit(signed)
+            host.programs.admit(signed)
         except AdmissionError:
             continue
     return host

@@ -48,10 +48,19 @@ class Visitor(msgspec.Struct, frozen=True, gc=False):
     cargo: Cargo | None = None
 
 
+class _Hold(msgspec.Struct, frozen=True, gc=False):
+    program: str = ""
+
+
+class _Aboard(msgspec.Struct, frozen=True, gc=False):
+    cargo: _Hold | None = None
+
+
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)
 _messages = msgspec.msgpack.Decoder(AnyMessage, ext_hook=extension)
 _events = msgspec.msgpack.Decoder(Event, ext_hook=extension)
 _visitors = msgspec.msgpack.Decoder(Visitor, ext_hook=extension)
+_aboard = msgspec.msgpack.Decoder(_Aboard)
 _values = msgspec.msgpack.Decoder(ext_hook=extension)
 
 
@@ -88,6 +97,12 @@ def decode_visitor(content: bytes) -> Visitor:
         event = _of_line(content)
         return Visitor({**event.attributes}, event.type)
     return _decoded(_visitors, content)  # type: ignore[no-any-return]
+
+
+def decode_program(content: bytes) -> str:
+    """The hash of an event's program, and nothing else of it; empty if it has none."""
+    cargo = None if is_lines(content) else _decoded(_aboard, content).cargo
+    return cargo.program if cargo is not None else ""
 
 
 def encode_value(value: Any) -> bytes:

@@ -307,3 +307,30 @@ def test_code_is_tried_when_it_is_let_in(start: Start) -> None:
         assert bad.hash not in host.programs
     with pytest.raises(AdmissionError, match="ann is not granted to bring code"):
         host.admit(sign(good, "ann", EVE))
+
+
+def test_programs_that_loop_while_they_load_end_the_trying(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The third of a principal's does: the next is refused at once, whatever it is, until it is released. Programs that
+    are there run on, and other principals' are tried."""
+    monkeypatch.setattr(host_room, "now_us", lambda: 0)
+    bring = Programs(dict.fromkeys(("eve", "ann"), GRANTS["eve"]))
+    good = [Program(type="Good", source=f"class Good:\n    n = {n}\n") for n in range(2)]
+    slow = [Program(type="Slow", source=f"n = {n}\nwhile True: pass\n") for n in range(3)]
+
+    def refusal(host: SandboxHost, program: Program, principal: str = "eve") -> str:
+        try:
+            host.admit(sign(program, principal, EVE))
+        except AdmissionError as error:
+            return error.message
+        return ""
+
+    with SandboxHost(bring, KEYS, workers=1, allowances={"eve": Allowance(batch_seconds_max=0.05)}) as host:
+        assert refusal(host, good[0]) == ""
+        assert [refusal(host, one) for one in slow] == ["Slow does not load: TimeoutError"] * 3
+        assert [refusal(host, one) for one in good] == ["Good does not load: in quarantine"] * 2
+        assert (good[0].hash in bring, good[1].hash in bring) == (True, False)
+        assert refusal(host, good[1], "ann") == ""
+        shown = Quarantined("eve", slow[2].hash, "Slow", limits.QUARANTINE_US, "TimeoutError", "loading")
+        assert host.quarantined() == (shown,)
+        assert host.release(slow[2].hash)
+        assert refusal(host, good[0]) == ""
