@@ -432,8 +432,15 @@ JOURNEY_TIME_MAX_US: Final = 3_600_000_000
 STOP_MESSAGES_MAX: Final = 1_000
 """Messages that an agvent says at a stop: a question and a request for each of some hundred targets."""
 
+STOP_SAID_BYTES_MAX: Final = 1 << 20
+"""All that an agvent says at a stop, as MessagePack: the ids of some thirty thousand subscribers."""
+
 STOP_SECONDS_MAX: Final = 1.0
 """Time of a stop, which happens once at each broker."""
+
+STOP_CLOCK_FACTOR: Final = 5
+"""How many times as long a stop may take by the clock: its program's own time leaves out its messages, and each of
+these waits for a core twice."""
 
 STOP_TRIES_MAX: Final = 3
 """How often a route is asked at its entry, if who wants the agvent changes meanwhile; then it goes the default

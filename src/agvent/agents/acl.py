@@ -59,12 +59,16 @@ class AclMessage(
         }
 
 
+NONSENSE: Final = AclMessage(performative="not-understood")
+"""What stands for a message that is none."""
+
+
 def read_message(values: Any) -> tuple[AclMessage, str]:
     """The message of plain values, and why it is not understood; empty if it is. Nonsense is an empty message."""
     try:
         message = msgspec.convert(values, AclMessage)
     except (msgspec.ValidationError, TypeError, RecursionError) as error:
-        return AclMessage(performative="not-understood"), f"no ACL message: {error}"[:200]
+        return NONSENSE, f"no ACL message: {error}"[:200]
     return message, misunderstood(message)
 
 

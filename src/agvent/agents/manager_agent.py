@@ -12,9 +12,10 @@ from typing import Any, Final
 import msgspec
 
 from agvent import limits
-from agvent.agents.acl import AclMessage, read_message, reply_to
+from agvent.agents.acl import NONSENSE, AclMessage, read_message, reply_to
 from agvent.agents.stops import Decision, Departure, Surroundings
 from agvent.event import microseconds
+from agvent.wire.codec import encode_value
 
 Said = tuple[str, Any]
 """A performative and a content."""
@@ -32,7 +33,7 @@ class ManagerAgent:
         self._delivered: dict[str, None] = {}
         self._clones: list[Departure] = []
         self._refused: list[str] = []
-        self._messages = 0
+        self._messages = self._bytes = 0  # said so far
         self._refs: dict[str, Callable[[], Any]] = {
             "server": lambda: surroundings.server,
             "targets": lambda: [msgspec.to_builtins(way) for way in self._targets.values()],
@@ -54,9 +55,15 @@ class ManagerAgent:
     def reply(self, values: Any) -> dict[str, Any]:
         """The reply to what an agvent says, as plain values."""
         self._messages += 1
-        message, reason = read_message(values)
+        try:
+            self._bytes += len(encode_value(values))
+            message, reason = read_message(values)
+        except (TypeError, ValueError, OverflowError, RecursionError) as error:
+            message, reason = NONSENSE, f"no values: {error}"[:200]
         if not reason and message.sender not in ("", self.surroundings.agvent):
             reason = f"{self.surroundings.agvent} speaks, not {message.sender[:40]!r}"
+        if not reason and self.surroundings.server not in (message.receiver or (self.surroundings.server,)):
+            reason = f"{self.surroundings.server} is spoken to, not {message.receiver[0][:40]!r}"
         said = ("not-understood", {"reason": reason}) if reason else self._answer(message)
         return self._said(message, said)
 
@@ -67,7 +74,7 @@ class ManagerAgent:
     @property
     def is_tired(self) -> bool:
         """Was more said than a stop may take?"""
-        return self._messages > limits.STOP_MESSAGES_MAX
+        return self._messages > limits.STOP_MESSAGES_MAX or self._bytes > limits.STOP_SAID_BYTES_MAX
 
     def decision(self, snapshot: bytes = b"") -> Decision:
         """What was agreed to."""

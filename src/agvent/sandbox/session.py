@@ -7,6 +7,7 @@ sleep takes no time, so that a behaviour has nothing to depend on but its agvent
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -64,7 +65,7 @@ class Session:
     def __init__(
         self, pool: monty.Monty, program: Program, allowance: Allowance, seconds: float, *, load: bool = True
     ) -> None:
-        self.program, self.allowance = program, allowance
+        self.program, self.allowance, self._seconds = program, allowance, seconds
         self.batches = 0
         self._session = pool.checkout(
             script_name=f"{program.type}.py", limits=_limits(allowance, seconds), os_policy=STILL
@@ -122,6 +123,7 @@ class Session:
         return self._talk(load, agent)
 
     def _talk(self, begin: Callable[[], monty.SyncSnapshot], agent: ManagerAgent) -> bytes:
+        end = time.monotonic() + self._seconds * limits.STOP_CLOCK_FACTOR
         with self._breaches():
             paused = begin()
             while not isinstance(paused, monty.MontyComplete):
@@ -131,6 +133,8 @@ class Session:
                         return paused.dump()
                     if agent.is_tired:
                         raise Breach("it said too much", spoiled=True)
+                    if time.monotonic() > end:
+                        raise Breach("TimeoutError", spoiled=True)
                     paused = paused.resume({"return_value": reply})
                 elif isinstance(paused, monty.NameLookupSnapshot):
                     paused = paused.resume()

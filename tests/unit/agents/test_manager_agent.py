@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from agvent import limits
 from agvent.agents.manager_agent import ManagerAgent
 from agvent.agents.stops import Decision, Departure
 from agvent.event import Budget
@@ -105,13 +106,37 @@ def test_after_disposal_nothing_is_agreed_to() -> None:
         ({"performative": "query-ref"}, "refs are server, targets, neighbours, subscribers, budget"),
         ({"performative": "request", "content": {"action": "fly"}}, "actions are deliver, clone, move, dispose"),
         ({"performative": "request", "sender": "house:2"}, "house:1 speaks, not 'house:2'"),
+        ({"performative": "request", "receiver": ["B", "C"]}, "A is spoken to, not 'B'"),
         ("hello", "no ACL message: Expected `object`, got `str`"),
+        (
+            {"performative": "request", "content": {"action": "move", "to": 10**6_000}},
+            "no values: can't serialize ints < -2**63 or > 2**64 - 1",
+        ),
     ],
+    ids=["ref", "action", "sender", "receiver", "text", "integer"],
 )
 def test_nonsense_is_not_understood(values: Any, reason: str) -> None:
-    """A ref, action or sender that there is not, or no message at all."""
+    """A ref, action, sender or receiver that there is not, values that no event has, or no message at all."""
     reply = ManagerAgent(surroundings()).reply(values)
     assert (reply["performative"], reply["content"]) == ("not-understood", {"reason": reason})
+
+
+def test_a_message_to_it_among_others_is_answered() -> None:
+    """What the others reply is theirs to say."""
+    agent = ManagerAgent(surroundings())
+    reply = agent.reply({"performative": "query-ref", "receiver": ["B", "A"], "content": {"ref": "server"}})
+    assert (reply["performative"], reply["content"]) == ("inform", "A")
+
+
+def test_it_tires_of_many_messages_and_of_long_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All that is said at a stop is counted."""
+    monkeypatch.setattr(limits, "STOP_MESSAGES_MAX", 3)
+    for words, tired in (("", [False] * 3 + [True]), ("x" * (limits.STOP_SAID_BYTES_MAX // 2), [False, True])):
+        agent, found = ManagerAgent(surroundings()), []
+        for _ in tired:
+            agent.reply({"performative": "query-ref", "content": {"ref": words}})
+            found.append(agent.is_tired)
+        assert found == tired
 
 
 def test_a_late_message_is_refused() -> None:

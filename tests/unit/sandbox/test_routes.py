@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -90,6 +91,22 @@ def test_a_fault_decides_nothing(sandbox: Sandbox) -> None:
     """What was agreed to before an exception is not kept, nor what an agvent that talks for ever said."""
     assert decided(sandbox, stop(Clumsy())) == Decision(fault="ValueError")
     assert decided(sandbox, stop(Endless())).fault in ("RuntimeError", "it said too much")
+
+
+class Shouter(Agvent):
+    """Says what is no value, at length."""
+
+    def route(self, server: Any) -> None:
+        words = ["x" * 8_000_000, 10**30]
+        for _ in range(100):
+            server.say(words)
+
+
+def test_a_stop_has_its_time_by_the_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What messages take on their way counts too, understood or not."""
+    monkeypatch.setattr(limits, "STOP_CLOCK_FACTOR", 0.1)
+    with host(Shouter) as started:
+        assert decided(started, stop(Shouter())) == Decision(fault="TimeoutError")
 
 
 def test_a_route_decides_however_often_it_was_asked_before() -> None:
