@@ -378,7 +378,8 @@ SESSION_SUSPENSIONS_MAX: Final = 20_000
 that a program's own clock does not count, so this is also what ends one that does nothing else."""
 
 ANSWERS_KEPT_MAX: Final = 65_536
-"""Answers that a host keeps to give again, some 500 bytes each."""
+ANSWERS_KEPT_BYTES_MAX: Final = 32 << 20
+"""Answers that a host keeps to give again, some 250 bytes each, and the bytes of those that are no numbers."""
 
 FAULTS_MAX: Final = 3
 """Limits or crashes of a program, or of one call of it, each at least a call's time of a worker, that lead to

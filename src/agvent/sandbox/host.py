@@ -253,7 +253,8 @@ class SandboxHost:
         answered = batch.answer(one.visit, one.place, value, fault)
         self._known.put(one.call, True)
         if not answered.fault:
-            self._kept.put(one.key, (value,))
+            size = 0 if type(value) in (bool, int, float) else len(encode_value(answered.value))
+            self._kept.put(one.key, (value,), size)
 
     def _alone(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
         """Each call by itself, within the time of one batch for all."""
@@ -369,7 +370,7 @@ def _whose(visit: Visit) -> tuple[str, str]:
 def _asked(visit: Visit) -> Iterator[Asked]:
     """The calls of a visit, each with the key of its answer: equal only for the same program, principal and state."""
     signatures = visit.program.signatures
-    whose, known = encode_value([visit.principal, visit.program.hash]), encode_value(visit.state)
+    whose, known = encode_value([visit.principal, visit.program.hash]), _digest(encode_value(visit.state))
     for place, call in visit.calls:
         args = None if signatures[call.name].opaque else call.args
         said = _digest(whose + encode_value([call.name, call.args]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from io import BytesIO
@@ -152,6 +153,18 @@ def test_equal_calls_are_asked_once(start: Start) -> None:
     assert values(host, "house", 2, 1, 3) == [2, 1, 3]
     assert values(host, "house", 1, event=counter("another")) == [4]
     assert values(host, "ann", 1) == [1]
+
+
+def test_what_is_kept_of_a_large_agvent_is_small(start: Start) -> None:
+    """Its answers, and of its state a digest."""
+    host = start()
+    values(host, "house", 0)
+    tracemalloc.start()
+    for number in range(20):
+        assert values(host, "house", number, event=counter(f"{number}" + "x" * 500_000)) == [number + 2]
+    kept, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert kept < 2_000_000
 
 
 def test_principals_do_not_share_a_session(start: Start) -> None:

@@ -63,8 +63,12 @@ def test_a_turn_that_fails_is_known_to_who_waits() -> None:
 
 
 def test_the_latest_answers_are_kept() -> None:
-    """At least half of the size, at most all of it."""
+    """At least half of the size, at most all of it, by number and by bytes."""
     kept = Kept(4)
     for number in range(6):
         kept.put(bytes([number]), number)
+    assert [kept.get(bytes([number])) for number in range(6)] == [None, None, 2, 3, 4, 5]
+    kept = Kept(100, 400)
+    for number in range(6):
+        kept.put(bytes([number]), number, 100)
     assert [kept.get(bytes([number])) for number in range(6)] == [None, None, 2, 3, 4, 5]
