@@ -413,7 +413,10 @@ CLIENT_CALLS_MAX: Final = 2_048
 many calls."""
 
 RESIDENTS_MAX: Final = 1_024
-"""Agvents that a host keeps for one subscriber; the oldest goes. A person looks at fewer."""
+RESIDENTS_BYTES_MAX: Final = 64 << 20
+HOME_RESIDENTS_BYTES_MAX: Final = 1 << 30
+"""Agvents that a home keeps for one subscriber, the bytes of their events, and those of all subscribers; the oldest
+goes. A person looks at fewer, and six of the largest fit."""
 
 RESIDENCE_US: Final = 3_600_000_000
 """How long a host keeps an agvent that has no expiry and that its subscriber does not dispose of."""

@@ -248,6 +248,7 @@ class BrokerServer:
         self._say_room()
         self._end_expired()
         self.behaviours.look()
+        self.visits.expire()
         self.give(
             Measured(link, connection.end.rtt_us, connection.end.queued)
             for link, connection in self.links.items()

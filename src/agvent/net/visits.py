@@ -88,10 +88,10 @@ class Visits:
 
     async def _admit(self, client: str, asked: Admit) -> Admitted:
         """Lets an agvent arrive, and keeps it; one that does not arrive without a fault is not let in."""
-        known = self._server.broker.tables.deliveries.clients[client]
-        queue = known.fast if asked.fast else known.durable
-        delivery = queue.waiting.get(asked.number)
-        if not isinstance(delivery, Deliver):
+        known = self._server.broker.tables.deliveries.clients.get(client)
+        queue = None if known is None else known.fast if asked.fast else known.durable
+        delivery = None if queue is None else queue.waiting.get(asked.number)
+        if queue is None or not isinstance(delivery, Deliver):
             return Admitted(asked.request, unadvertised(None), refusal="it is not here any more")
         try:
             visitor = decode_visitor(delivery.event)
@@ -106,13 +106,16 @@ class Visits:
         self._server.memory.visited(delivery, name_of(client), arrived.fault, now)
         if arrived.fault:
             return Admitted(asked.request, self._type(delivery, visitor), refusal=arrived.fault)
-        self._residents.expire(now)
-        id = EventId(delivery.publisher, delivery.sequence)
-        came = Came(delivery.publisher, delivery.event)
-        self._residents.keep(client, id, came, now, expires=expires, fast=asked.fast)
+        id, came = EventId(delivery.publisher, delivery.sequence), Came(delivery.publisher, delivery.event)
+        self._residents.keep(client, id, came, now, subscription=asked.subscription, expires=expires, fast=asked.fast)
         for value in arrived.answered:
             self._own.publish(_answer_event(delivery, visitor, name_of(client), value), to=delivery.publisher)
         return Admitted(asked.request, self._type(delivery, visitor), arrived.told)
+
+    def expire(self) -> None:
+        """Lets those go whose time is over, and those of subscriptions that are; asked for again and again."""
+        current = self._server.broker.tables.homes.current
+        self._residents.expire(self._server.clock.now(), lambda client, id: key_of(client, id) in current)
 
     def _context(self, client: str, subscription: str) -> dict[str, object]:
         """What the subscriber said about itself in that subscription."""

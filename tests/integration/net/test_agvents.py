@@ -156,6 +156,13 @@ class Rude(Agvent):
         subscriber.tell({"ann": self.n}[subscriber.name])
 
 
+class Kind(Rude):
+    """Comes to anybody."""
+
+    def arrive(self, subscriber: Any) -> None:
+        subscriber.tell(self.n)
+
+
 def hops(url: str, sequence: int) -> list[str]:
     """The trace of an event of eve's, without times."""
     found = asyncio.run(ask(address_of(url), "trace", publisher="eve", sequence=sequence))
@@ -185,6 +192,30 @@ def test_an_agvent_is_let_in_or_refused_and_its_trace_says_so() -> None:
         assert hops(url, 1)[:2] == arrived
         assert sorted(hops(url, 1)[2:]) == ["ann let it in at B1", "not let in for ben at B1: KeyError"]
         assert hops(url, 2) == ["entered at B1, for nobody; a behaviour gave no answer: the event has no program"]
+
+
+async def called_for_ever(delivery: Delivery) -> None:
+    while True:
+        await delivery.agvent.twice()
+
+
+def test_who_unsubscribes_lets_its_agvents_go() -> None:
+    """They were kept for the subscription; a call says that they are not here."""
+
+    async def until_gone(url: str) -> None:
+        async with connect(url, name="eve") as eve, connect(url) as guest, asyncio.timeout(30):
+            await eve.advertise(Kind)
+            let = await guest.subscribe("twice() < 10", admit=True)
+            await eve.publish(Kind(n=3))
+            delivery = await anext(let)
+            assert isinstance(delivery, Delivery)
+            assert await delivery.agvent.twice() == 6
+            await guest.unsubscribe(let)
+            with pytest.raises(BehaviourError, match="eve's agvent 1 is not here for"):
+                await called_for_ever(delivery)
+
+    with local_broker("B1") as url:
+        asyncio.run(until_gone(url))
 
 
 class Slow(Agvent):

@@ -27,7 +27,7 @@ CALLS = (Call("margin", ()),)
 def test_an_agvent_stays_until_it_is_disposed_of() -> None:
     """For its own subscriber only."""
     residents, came = Residents(), Came("house", b"event")
-    residents.keep("ann", FIRST, came, 0)
+    residents.keep("ann", FIRST, came, 0, subscription="s")
     assert residents.task("ann", FIRST, CALLS, 1) == Task("house", b"event", CALLS)
     with pytest.raises(AdmissionError, match="house's agvent 1 is not here for ben"):
         residents.task("ben", FIRST, CALLS, 1)
@@ -40,25 +40,49 @@ def test_an_agvent_stays_until_it_is_disposed_of() -> None:
 def test_its_time_ends_its_stay() -> None:
     """At its expiry, and without one after an hour, whether or not anybody looked."""
     residents, came = Residents(), Came("house", b"event")
-    residents.keep("ann", FIRST, came, 0, expires=10)
-    residents.keep("ann", EventId("house", 2), came, 0)
+    residents.keep("ann", FIRST, came, 0, subscription="s", expires=10)
+    residents.keep("ann", EventId("house", 2), came, 0, subscription="s")
     with pytest.raises(AdmissionError):
         residents.task("ann", FIRST, CALLS, 10)
-    assert (residents.expire(10), residents.expire(10)) == (1, 0)
-    assert residents.expire(limits.RESIDENCE_US) == 1
+    assert (residents.expire(10, always), residents.expire(10, always)) == (1, 0)
+    assert residents.expire(limits.RESIDENCE_US, always) == 1
+
+
+def always(_subscriber: str, _subscription: str) -> bool:
+    return True
 
 
 def test_a_subscriber_keeps_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The oldest makes room; one that leaves keeps none."""
-    monkeypatch.setattr(limits, "RESIDENTS_MAX", 2)
-    residents = Residents()
-    ids = [EventId("house", number) for number in range(3)]
-    for id in ids:
-        residents.keep("ann", id, Came("house", b""), 0)
-    assert [residents.dispose("ann", id) for id in ids] == [False, True, True]
-    residents.keep("ann", FIRST, Came("house", b""), 0)
-    residents.leave("ann")
-    assert not residents.dispose("ann", FIRST)
+    """The oldest makes room, by number and by bytes; if all have too much, the oldest of whoever has most."""
+    monkeypatch.setattr(limits, "RESIDENTS_MAX", 3)
+    monkeypatch.setattr(limits, "RESIDENTS_BYTES_MAX", 30)
+    monkeypatch.setattr(limits, "HOME_RESIDENTS_BYTES_MAX", 40)
+    ids = [EventId("house", number) for number in range(4)]
+
+    def left(*sizes: int, also: int = 0) -> list[bool]:
+        """Which of ann's are there, after one of ben's came."""
+        residents = Residents()
+        for id, size in zip(ids, sizes, strict=False):
+            residents.keep("ann", id, Came("house", bytes(size)), 0, subscription="s")
+        residents.keep("ben", FIRST, Came("house", bytes(also)), 0, subscription="s")
+        return [residents.dispose("ann", id) for id in ids[: len(sizes)]]
+
+    assert left(1, 1, 1, 1) == [False, True, True, True]
+    assert left(10, 10, 10) == [True, True, True]
+    assert left(10, 10, 11) == [False, True, True]
+    assert left(10, 10, 10, also=10) == [True, True, True]
+    assert left(10, 10, 10, also=15) == [False, True, True]
+    assert left(31) == [False]
+
+
+def test_who_gives_up_a_subscription_keeps_none_of_its_agvents() -> None:
+    """Unless they came by another one too."""
+    residents, came = Residents(), Came("house", b"event")
+    for number, names in enumerate((("a",), ("b",), ("a", "b"))):
+        for name in names:
+            residents.keep("ann", EventId("house", number), came, 0, subscription=name)
+    assert residents.expire(1, lambda subscriber, subscription: (subscriber, subscription) == ("ann", "b")) == 1
+    assert [residents.dispose("ann", EventId("house", number)) for number in range(3)] == [False, True, True]
 
 
 def received() -> Received:
