@@ -352,8 +352,9 @@ WORKER_START_SECONDS_MAX: Final = 30.0
 SANDBOX_WORKERS: Final = 2
 """Workers of a host that was not told how many: a publisher that holds one leaves one to the others."""
 
-SANDBOX_BYTES_MAX: Final = 32 << 20
-"""Memory of a session, its program and the batch in it: a worker for each core stays below what a broker needs."""
+SANDBOX_BYTES_MAX: Final = 48 << 20
+"""Memory of a session, its program and the batch in it: the largest agvent, 10 MB, is there three times when it moves,
+and a worker for each core stays below what a broker needs."""
 
 SANDBOX_DEPTH_MAX: Final = 200
 """Calls inside calls, as deep as a walk over EVENT_DEPTH_MAX levels needs, six times."""
@@ -451,7 +452,13 @@ STOP_TRIES_MAX: Final = 3
 route."""
 
 SNAPSHOT_BYTES_MAX: Final = 1 << 20
-"""A paused program, some 10 KB and the fields that it reads: it travels beside the event."""
+"""A paused program, some 10 KB, what it made, and the small fields that it reads: it travels beside the event."""
+
+SNAPSHOT_BLOCK_BYTES_MIN: Final = 1 << 10
+"""A text or bytes of an agvent that are left out of its snapshot: large beside the few bytes that stand for them."""
+
+SNAPSHOT_BLOCKS_MISSED_MAX: Final = 32
+"""Blocks sought in vain in a dump, each some milliseconds in the largest."""
 
 STOPS_WAITING_MAX: Final = 4_096
 """Agvents that wait in memory to be executed; the origins of others send them again."""

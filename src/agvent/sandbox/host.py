@@ -326,13 +326,14 @@ class SandboxHost:
         seconds, bound = allowance.stop_seconds_max, belongs_to(principal, stop.event)
         try:
             if stop.snapshot:
-                agent, paused = ManagerAgent(stop.surroundings), open_snapshot(self._keys(), stop.snapshot, bound)
+                agent = ManagerAgent(stop.surroundings)
+                paused = open_snapshot(self._keys(), stop.snapshot, state, bound)
                 with self.workers.empty(program, allowance, seconds) as session:
                     dump = session.resume(paused, agent)
             else:
                 begin = partial(_begun, state=state, stop=stop)
                 agent, dump = self.workers.worked(principal, program, allowance, seconds, begin)
-            return agent.decision(close_snapshot(self._keys(), dump, bound, os.urandom) if dump else b"")
+            return agent.decision(close_snapshot(self._keys(), dump, state, bound, os.urandom) if dump else b"")
         except SecretError as error:
             return Decision(fault=error.message)
         except Breach as breach:

@@ -12,12 +12,14 @@ from agvent.agents.agvent import Agvent
 from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys
 from agvent.agents.portable import program_of
+from agvent.agents.publishing import published
 from agvent.agents.sandbox import Sandbox
 from agvent.agents.stops import Decision, Departure, Local, Stop, Way
 from agvent.sandbox.host import SandboxHost
+from agvent.wire.codec import encode_event
 from tests.couriers import ALL, Clumsy, Endless, Everywhere, Inquirer, Order, Talker, stop, surroundings
 from tests.publishing_house import Book
-from tests.sandboxes import KEYS, booked, trusted
+from tests.sandboxes import HIDER, KEYS, booked, random, trusted
 
 
 def host(*classes: type[Agvent], keys: HostKeys | None = KEYS) -> SandboxHost:
@@ -123,6 +125,43 @@ def test_without_a_route_there_is_nothing_to_execute(sandbox: Sandbox) -> None:
     order, book = stop(Order(amount=1)), booked()
     assert decided(trusted(), order).fault == f"the program {program_of(Order).hash[:12]} is not here"
     assert decided(sandbox, Stop("house", book, b"", surroundings())).fault == "its program has no route"
+
+
+class Carrier(Agvent):
+    """Reads blocks of data, and goes from broker to broker with what it made of them."""
+
+    _blocks: list[bytes]
+    _text: str
+    made: int
+
+    def route(self, server: Any) -> None:
+        made = "y" * self.made
+        while server.targets() and server.move(server.targets()[0]["broker"]):
+            if len(made) != self.made or sum(len(block) for block in self._blocks) != len(self._text):
+                return
+        server.deliver()
+
+
+def moved(started: SandboxHost, carrier: Carrier) -> list[tuple[str, int]]:
+    """What became of it at three stops: a fault, and the bytes of its snapshot."""
+    event, snapshot, found = encode_event(published(carrier, "house", hider=HIDER)), b"", []
+    for left in (("B",), ("C",), ()):
+        around = surroundings(targets=tuple(Way(broker, 1, broker) for broker in left))
+        decision = decided(started, Stop("house", event, snapshot, around))
+        snapshot = decision.snapshot
+        found.append((decision.fault or "".join(decision.delivered), len(snapshot)))
+    return found
+
+
+def test_a_large_agvent_moves_with_a_small_snapshot() -> None:
+    """What it reads of its event travels with the event: 10 MB of blocks. What it made is bounded."""
+    with host(Carrier) as started:
+        large = Carrier(_blocks=[random(500_000) for _ in range(10)], _text="x" * 5_000_000, made=1)
+        (first, size), (second, same), last = moved(started, large)
+        assert (first, second, last) == ("", "", ("ann/1bob/1", 0))
+        assert max(size, same) < 100_000
+        fault, size = moved(started, Carrier(_blocks=[], _text="", made=limits.SNAPSHOT_BYTES_MAX))[0]
+        assert (fault.startswith("a snapshot of 10"), size) == (True, 0)
 
 
 def test_a_snapshot_goes_on_in_another_host_and_nowhere_else() -> None:
