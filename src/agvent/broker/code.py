@@ -1,7 +1,7 @@
 """The code that publishers brought with their advertisements: what the sandbox host beside this broker is given.
 
-It stays when the advertisement changes or goes, because agvents that were published before run it still. The broker
-itself does not read it.
+It stays when the advertisement changes or goes, because agvents that were published before run it still, and so does
+the type that it came with: it says what a subscriber may call of them. The broker itself does not read the code.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from agvent import limits
 from agvent.broker.advertisements import Advertisements
 from agvent.broker.records import Brought, Owned
+from agvent.types import AgventType
+from agvent.wire.codec import encode_value
 
 
 class Code:
@@ -31,18 +33,23 @@ class Code:
         """Keeps what an owner's advertisements bring."""
         for entry in record.entries:
             if entry.code:
-                self.bring(Brought(entry.publisher, entry.type.program, entry.code))
+                self.bring(Brought(entry.publisher, entry.type.program, entry.code, entry.type))
+
+    def type_of(self, publisher: str, program: str) -> AgventType | None:
+        """The type as this publisher advertised it with this program; None if that is not here."""
+        brought = self._kept.get((publisher, program))
+        return brought.type if brought is not None else None
 
     def bring(self, record: Brought) -> None:
         """Keeps one; beyond CODE_BYTES_MAX the oldest go."""
         key = record.publisher, record.program
         if key in self._kept:
-            self._bytes -= len(self._kept.pop(key).code)
+            self._bytes -= _size(self._kept.pop(key))
         self._kept[key] = record
-        self._bytes += len(record.code)
+        self._bytes += _size(record)
         self.count += 1
         while self._bytes > limits.CODE_BYTES_MAX and len(self._kept) > 1:
-            self._bytes -= len(self._kept.pop(next(iter(self._kept))).code)
+            self._bytes -= _size(self._kept.pop(next(iter(self._kept))))
 
     def snapshot(self, advertisements: Advertisements) -> Iterator[Brought]:
         """What no advertisement has any more: the others bring their own."""
@@ -50,4 +57,9 @@ class Code:
         yield from (brought for brought in self if brought.code not in advertised)
 
     def check(self) -> None:
-        assert self._bytes == sum(len(brought.code) for brought in self)
+        assert self._bytes == sum(map(_size, self))
+
+
+def _size(brought: Brought) -> int:
+    """The bytes of the code and of its type."""
+    return len(brought.code) + len(encode_value(brought.type))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from agvent.errors import WireError
+from agvent.types import AgventType
 from agvent.wire.broker_messages import Copies, Entry, Interest, Journey, Passed, Report
 from agvent.wire.client_messages import Deliver, Gap, Source
 from agvent.wire.codec import extended, extension
@@ -393,11 +394,12 @@ class Held(Record, frozen=True, tag=29):
 
 
 class Brought(Record, frozen=True, tag=40):
-    """Code that came with an advertisement which is another one now, or gone."""
+    """Code that came with an advertisement which is another one now, or gone, and the type as it was advertised."""
 
     publisher: str
     program: str
     code: bytes
+    type: AgventType | None = None
 
 
 AnyRecord = (

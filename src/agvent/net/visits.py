@@ -123,11 +123,9 @@ class Visits:
         return dict(version.subscription.context or {}) if version is not None else {}
 
     def _type(self, delivery: Deliver, visitor: Visitor) -> AgventType:
-        """The agvent's type as its publisher advertised it: with this program, if it advertises another one now."""
-        found = self._server.broker.tables.advertisements.found(visitor.type or "")
-        types = [type for _, publisher, type in found if publisher == delivery.publisher and type.name == visitor.type]
+        """The agvent's type as its publisher advertised it with this program, whatever it advertises now."""
         program = visitor.cargo.program if visitor.cargo is not None else ""
-        return next((type for type in types if type.program == program), unadvertised(visitor.type))
+        return self._server.broker.tables.code.type_of(delivery.publisher, program) or unadvertised(visitor.type)
 
     # Calls
 

@@ -218,6 +218,45 @@ def test_who_unsubscribes_lets_its_agvents_go() -> None:
         asyncio.run(until_gone(url))
 
 
+def priced() -> tuple[type[Agvent], type[Agvent]]:
+    """Two versions of a type: the later one has another price, and no old behaviour."""
+
+    class Wine(Agvent):
+        n: int
+
+        def price(self) -> int:
+            return self.n
+
+        def is_old(self) -> bool:
+            return self.n > 1
+
+    class Later(Agvent):
+        n: int
+
+        def price(self) -> int:
+            return 10 * self.n
+
+    Later.__name__ = "Wine"
+    return Wine, Later
+
+
+def test_an_agvent_of_an_earlier_version_has_its_own_behaviours() -> None:
+    """For the filters that call them, and for the subscriber that let it in, beside agvents of the version now
+    advertised."""
+    earlier, later = priced()
+    with local_broker() as url, connect(url, name="house") as house, connect(url, name="shop") as shop:
+        house.advertise(earlier)
+        wanted = shop.subscribe("is_old() OR price() = 20", type="Wine", admit=True)
+        house.advertise(later)
+        house.publish_batch([earlier(n=1), earlier(n=2), later(n=1), later(n=2)])
+        came = [wanted.next(30), wanted.next(30)]
+        assert all(isinstance(one, Delivery) for one in came)
+        agvents = [one.agvent for one in came if isinstance(one, Delivery)]
+        assert [shop.wait(one.price()) for one in agvents] == [2, 20]
+        assert shop.wait(agvents[0].is_old()) is True
+        assert "is_old" not in dir(agvents[1])
+
+
 class Slow(Agvent):
     """Never answers."""
 

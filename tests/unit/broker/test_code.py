@@ -53,7 +53,18 @@ def test_code_said_again_is_kept_once() -> None:
 
 def test_beyond_the_bound_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     """And the newest stays, however large it is."""
-    monkeypatch.setattr(limits, "CODE_BYTES_MAX", 10)
-    three = tables(entry(1, "a", b"aaaa"), entry(2, "b", b"bbbb"), entry(3, "c", b"cccc"))
-    assert kept(three) == [b"bbbb", b"cccc"]
-    assert kept(tables(entry(1, "a", b"a"), entry(2, "b", b"b" * 11))) == [b"b" * 11]
+    monkeypatch.setattr(limits, "CODE_BYTES_MAX", 1_000)
+    three = tables(entry(1, "a", b"a" * 400), entry(2, "b", b"b" * 400), entry(3, "c", b"c" * 400))
+    assert kept(three) == [b"b" * 400, b"c" * 400]
+    assert kept(tables(entry(1, "a", b"a"), entry(2, "b", b"b" * 1_001))) == [b"b" * 1_001]
+    wordy = AgventType(name="Book", program="w", description="w" * 1_000)
+    assert kept(tables(entry(1, "a", b"a"), Entry(2, "house", wordy, True, b"w"))) == [b"w"]
+
+
+def test_each_program_has_the_type_that_it_came_with() -> None:
+    """Also when the advertisement names another one now, or is gone; also in a snapshot."""
+    both = tables(entry(1, "old", b"OLD"), entry(2, "new", b"NEW"), entry(3, "new", b"", live=False))
+    for one in (both, recalled(both)):
+        assert one.code.type_of("house", "old") == AgventType(name="Book", program="old")
+        assert one.code.type_of("house", "new") == AgventType(name="Book", program="new")
+        assert (one.code.type_of("house", "other"), one.code.type_of("shop", "old")) == (None, None)
