@@ -9,6 +9,7 @@ from typing import Final
 import msgspec
 
 from agvent.agents.kinds import fits
+from agvent.agents.mutation import may_change
 from agvent.event import Value
 
 
@@ -53,6 +54,11 @@ class Program(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     def signatures(self) -> dict[str, Signature]:
         """The behaviours by name."""
         return {one.name: one for one in self.behaviours}
+
+    @cached_property
+    def may_change(self) -> bool:
+        """Is there anything in it that changes a list or an object?"""
+        return may_change(self.source)
 
     @cached_property
     def text(self) -> str:

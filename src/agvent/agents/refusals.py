@@ -11,9 +11,10 @@ import inspect
 import linecache
 from collections.abc import Iterator
 from types import FunctionType
-from typing import Final
+from typing import Final, NoReturn
 from weakref import WeakKeyDictionary
 
+from agvent.agents.mutation import changed_by, lasting
 from agvent.errors import ProgramError
 
 MODULES: Final = (
@@ -118,10 +119,22 @@ def check_tree(whose: str, tree: ast.FunctionDef, self: str = "") -> None:
     """Refuses what the sandbox cannot run in a function; `self` is the name of the agvent in it."""
     if tree.decorator_list:
         raise ProgramError(f"{whose} has a decorator", line=tree.lineno, hint="write what it does inside the method")
+    kept = lasting(tree)
     for node in ast.walk(tree):
+        line = getattr(node, "lineno", tree.lineno)
         for what, hint in _refused(node, self):
-            line = getattr(node, "lineno", tree.lineno)
             raise ProgramError(f"{whose}: the sandbox does not run {what}", line=line, hint=hint)
+        root, changed = changed_by(node)
+        if changed is not None and (root in kept or (root == self and not isinstance(changed, ast.Name))):
+            refuse_change(whose, changed, line)
+
+
+def refuse_change(whose: str, changed: ast.expr, line: int) -> NoReturn:
+    """Refuses that a call changes what other calls see."""
+    text = ast.unparse(changed)
+    raise ProgramError(
+        f"{whose} changes {text}, which other calls see", line=line, hint=f"change a copy: list({text}), dict({text})"
+    )
 
 
 def _refused(node: ast.AST, self: str) -> Iterator[tuple[str, str]]:

@@ -16,6 +16,7 @@ from agvent import limits
 from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys, bound_to
 from agvent.agents.kinds import fits
+from agvent.agents.mutation import copied, is_shared
 from agvent.agents.program import Program, Signature
 from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, EventError, SecretError, WireError
@@ -90,6 +91,27 @@ class Visit(NamedTuple):
     program: Program
     state: dict[str, Value]
     calls: list[tuple[int, Call]]
+
+
+Driven = tuple[dict[str, Any], list[tuple[str, Any]]]
+"""What the driver of a program takes: the state of an agvent, and calls, each a name and arguments, or None to read."""
+
+
+def driven(asked: Iterable[tuple[Visit, str, tuple[Any, ...] | None]]) -> list[Driven]:
+    """The calls on visits of one program. Each agvent's state stands once; where a call could change it, or its
+    arguments, each call has its own."""
+    given: list[Driven] = []
+    last = None
+    for visit, name, args in asked:
+        if visit.program.may_change and (is_shared(args) or any(map(is_shared, visit.state.values()))):
+            given.append((copied(visit.state), [(name, copied(args))]))
+            last = None
+        else:
+            if visit is not last:
+                given.append((visit.state, []))
+            given[-1][1].append((name, args))
+            last = visit
+    return given
 
 
 class Opened:

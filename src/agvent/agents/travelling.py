@@ -11,7 +11,8 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from agvent.agents.agvent import Agvent
-from agvent.agents.refusals import MODULES, check_tree, tree_of
+from agvent.agents.mutation import changed_by
+from agvent.agents.refusals import MODULES, check_tree, refuse_change, tree_of
 from agvent.errors import ProgramError
 
 BUILTINS: Final = frozenset(
@@ -62,9 +63,18 @@ class Luggage:
                 self._refuse(function, tree, name, "which the sandbox does not have", INSTEAD.get(name))
             if name in self._packed and self._packed[name] is not value:
                 self._refuse(function, tree, name, "which is something else in another method", "rename one")
+            if isinstance(value, (list, dict, set)):
+                self._check_unchanged(function, tree, name)
             if name not in self._packed:
                 self._packed[name] = value
                 self._add(name, value, function, tree)
+
+    def _check_unchanged(self, function: FunctionType, tree: ast.FunctionDef, name: str) -> None:
+        """A constant is one for all calls."""
+        for node in ast.walk(tree):
+            root, changed = changed_by(node)
+            if changed is not None and root == name:
+                refuse_change(f"{self.owner}.{function.__name__}", changed, getattr(node, "lineno", tree.lineno))
 
     def _add(self, name: str, value: Any, function: FunctionType, tree: ast.FunctionDef) -> None:
         if value is UTC:

@@ -13,9 +13,10 @@ from agvent.agents.code import Programs
 from agvent.agents.hiding import HostKeys
 from agvent.agents.inside import run_inside
 from agvent.agents.manager_agent import ManagerAgent
+from agvent.agents.mutation import copied
 from agvent.agents.program import Program
 from agvent.agents.replaying import Moved, Replay
-from agvent.agents.sandbox import NO_ROUTE, Arrival, Arrived, Opened, Quarantined, Task, opened, said
+from agvent.agents.sandbox import NO_ROUTE, Arrival, Arrived, Opened, Quarantined, Task, driven, opened, said
 from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, SecretError, WireError
 from agvent.wire.parts import Answered
@@ -35,8 +36,8 @@ class TrustedSandbox:
         batch = Opened(tasks, self.programs, self.keys, inside=inside)
         for visit in batch.visits:
             signatures = visit.program.signatures
-            calls = [(call.name, None if signatures[call.name].opaque else call.args) for _, call in visit.calls]
-            values, faults = self._load(visit.program)["_agvent_run"]([(visit.state, calls)])
+            asked = [(visit, call.name, None if signatures[call.name].opaque else call.args) for _, call in visit.calls]
+            values, faults = self._load(visit.program)["_agvent_run"](driven(asked))
             for number, (place, _) in enumerate(visit.calls):
                 batch.answer(visit, place, values[number], faults.get(number, ""))
         return batch.answers()
@@ -49,7 +50,7 @@ class TrustedSandbox:
         if not program.arrives:
             return Arrived()
         try:
-            told, answered = self._load(program)["_agvent_arrive"](state, arrival.subscriber, arrival.context)
+            told, answered = self._load(program)["_agvent_arrive"](state, arrival.subscriber, copied(arrival.context))
         except Exception as error:  # noqa: BLE001  a program may raise anything, and that is its fault
             return Arrived(fault=type(error).__name__)
         fault = said((*told, *answered))

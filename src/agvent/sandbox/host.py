@@ -26,7 +26,19 @@ from agvent.agents.inside import run_inside
 from agvent.agents.manager_agent import ManagerAgent
 from agvent.agents.program import Program
 from agvent.agents.quarantine import Quarantine
-from agvent.agents.sandbox import NO_ROUTE, Arrival, Arrived, Opened, Quarantined, Task, Visit, opened, said
+from agvent.agents.sandbox import (
+    NO_ROUTE,
+    Arrival,
+    Arrived,
+    Driven,
+    Opened,
+    Quarantined,
+    Task,
+    Visit,
+    driven,
+    opened,
+    said,
+)
 from agvent.agents.snapshots import belongs_to, close_snapshot, open_snapshot
 from agvent.agents.stops import Decision, Stop
 from agvent.errors import AdmissionError, SecretError, WireError
@@ -205,7 +217,7 @@ class SandboxHost:
         allowance = self._allowance(principal)
         try:
             if together:
-                run, seconds = partial(Session.run, tasks=_tasks(together)), allowance.batch_seconds_max
+                run, seconds = partial(Session.run, tasks=_driven(together)), allowance.batch_seconds_max
                 values, faults = self.workers.worked(principal, program, allowance, seconds, run)
                 for number, (one, value) in enumerate(zip(together, values, strict=True)):
                     self._answer(batch, one, value, faults.get(number, ""))
@@ -269,7 +281,7 @@ class SandboxHost:
                 batch.fault(one.visit.number, one.place, OUT_OF_TIME)
             else:
                 try:
-                    run = partial(Session.run, tasks=_tasks([one]))
+                    run = partial(Session.run, tasks=_driven([one]))
                     (value,), faults = self.workers.worked(principal, program, allowance, seconds, run)
                     self._answer(batch, one, value, faults.get(0, ""))
                     took.append((time.monotonic() - began, one))
@@ -398,16 +410,8 @@ def _slowest(took: list[tuple[float, Asked]]) -> list[Asked]:
     return found
 
 
-def _tasks(chunk: list[Asked]) -> list[tuple[dict[str, Any], list[tuple[str, Any]]]]:
-    """What the driver of a program takes: each agvent's state once, with its calls."""
-    tasks: list[tuple[dict[str, Any], list[tuple[str, Any]]]] = []
-    last = None
-    for visit, _, name, args, _, _ in chunk:
-        if visit is not last:
-            tasks.append((visit.state, []))
-            last = visit
-        tasks[-1][1].append((name, args))
-    return tasks
+def _driven(chunk: list[Asked]) -> list[Driven]:
+    return driven((one.visit, one.name, one.args) for one in chunk)
 
 
 def _escape(error: Exception) -> str:

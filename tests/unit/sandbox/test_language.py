@@ -183,6 +183,46 @@ def test_a_worker_runs_what_a_class_may_contain() -> None:
     assert [answer.value for answer in found] == [_listed(getattr(tour, call.name)(*call.args)) for call in CALLS]
 
 
+class Tally(Agvent):
+    """Changes its lists under another name."""
+
+    words: list[str]
+    nested: dict[str, Any]
+
+    def longer(self) -> int:
+        words = self.words
+        words.append("more")
+        return len(words)
+
+    def deeper(self) -> int:
+        inner = self.nested["a"]
+        inner.append(1)
+        return len(inner)
+
+    def count(self) -> list[int]:
+        return [len(self.words), len(self.nested["a"])]
+
+    def grown(self, given: list[int]) -> int:
+        given.append(1)
+        return len(given)
+
+
+def test_no_call_sees_what_another_one_changed() -> None:
+    """In whatever order they are asked, of one agvent or of several, in both sandboxes."""
+    event = encode_event(published(Tally(words=["one"], nested={"a": []}), "house"))
+    longer, deeper, count = (Call(name, ()) for name in ("longer", "deeper", "count"))
+    grown = Call("grown", ([7],))
+    programs = Programs()
+    programs.trust(program_of(Tally))
+    expected = {"longer": 2, "deeper": 1, "count": [1, 0], "grown": 2}
+    for calls in ((longer, deeper, count, grown), (grown, count, deeper, longer)):
+        tasks = [Task("house", event, calls), Task("house", event, calls)]
+        with SandboxHost(programs, workers=1) as host:
+            for sandbox in (host, trusted(Tally)):
+                for answers in sandbox.run(tasks):
+                    assert [(one.value, one.fault) for one in answers] == [(expected[one.name], "") for one in calls]
+
+
 def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
 
