@@ -25,7 +25,7 @@ from agvent.wire.broker_messages import (
 )
 from agvent.wire.client_messages import Advertise, Attach, Deliver, Gap, Publish, Subscribe, Subscribed
 from agvent.wire.codec import decode_event, decode_message, encode_event, encode_message, framed, unframed
-from agvent.wire.host_messages import Admit, Admitted, Dispose, GetHostKey, HostKey, Invoke, Invoked
+from agvent.wire.host_messages import Admit, Admitted, Dispose, GetHostKey, HostKey, Invoke, Invoked, Load
 from agvent.wire.link import LinkEnd
 from agvent.wire.messages import AnyMessage
 from agvent.wire.parts import Answered, Call, Entered, Publication, Target
@@ -63,6 +63,7 @@ MESSAGES: Final[tuple[AnyMessage, ...]] = (
     Adverts("AS1", 1, 4, 5, (Entry(5, "p", BOOK, True, b"code"),), ()),
     Advertise(2, BOOK, b"code"),
     GetHostKey(3),
+    Load(3, AgventType(name="Book"), b"code"),
     HostKey(3, b"k" * 32),
     Admit(4, 17, False, "s1"),
     Admitted(4, BOOK, ({"offer": 10},), ""),

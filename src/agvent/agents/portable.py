@@ -56,9 +56,9 @@ class _Flattened:
     def __init__(self, cls: type[Agvent]) -> None:
         self.cls = cls
         self.ancestry = [one for one in cls.__mro__ if one not in (object, Agvent)]
-        self.luggage = Luggage(cls.__name__)
         self.constants = self._constants()
         self.members = {*cls.__agvent_fields__, *methods_of(cls), *self.constants}
+        self.luggage = Luggage(cls.__name__, self.members)
         self.readable = {one.name for one in cls.__agvent_fields__.values() if one.secrecy is not Secrecy.SEALED}
         self.reads = {one.name for one in cls.__agvent_fields__.values() if one.secrecy is Secrecy.OPAQUE}
         self.methods: dict[str, ast.FunctionDef] = {}  # by the name under which the program has it

@@ -17,11 +17,6 @@ from weakref import WeakKeyDictionary
 from agvent.agents.mutation import changed_by, lasting
 from agvent.errors import ProgramError
 
-MODULES: Final = (
-    "base64", "bisect", "collections", "datetime", "decimal", "functools", "itertools", "json", "math", "re",
-)  # fmt: skip
-"""Modules that a method may use: they are in the sandbox, and give the same answers every time."""
-
 REFUSED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Yield: ("yield", "collect the values in a list and return it"),
     ast.YieldFrom: ("yield from", "collect the values in a list and return it"),

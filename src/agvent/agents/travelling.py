@@ -11,8 +11,9 @@ from types import FunctionType, ModuleType
 from typing import Any, Final
 
 from agvent.agents.agvent import Agvent
+from agvent.agents.dialect import NAMES, check_dialect, hint_of
 from agvent.agents.mutation import changed_by
-from agvent.agents.refusals import MODULES, check_tree, refuse_change, tree_of
+from agvent.agents.refusals import check_tree, refuse_change, tree_of
 from agvent.errors import ProgramError
 
 BUILTINS: Final = frozenset(
@@ -41,8 +42,8 @@ INSTEAD: Final = {
 class Luggage:
     """The lines that stand above a program's class: imports, constants and functions that its methods name."""
 
-    def __init__(self, owner: str) -> None:
-        self.owner = owner
+    def __init__(self, owner: str, members: set[str]) -> None:
+        self.owner, self.members = owner, members
         self.imports: dict[str, str] = {}
         self.constants: dict[str, str] = {}
         self.functions: dict[str, str] = {}
@@ -55,8 +56,10 @@ class Luggage:
 
     def pack(self, function: FunctionType, tree: ast.FunctionDef) -> None:
         """Takes along whatever the function names that is not its own."""
+        found: dict[str, Any] = {}
         for name in sorted(free_names(tree)):
             known, value = _lookup(function, name)
+            found[name] = value if known else getattr(builtins, name, None)
             if not known and name in BUILTINS:
                 continue
             if not known:
@@ -68,6 +71,7 @@ class Luggage:
             if name not in self._packed:
                 self._packed[name] = value
                 self._add(name, value, function, tree)
+        check_dialect(f"{self.owner}.{function.__name__}", tree, found, self.members)
 
     def _check_unchanged(self, function: FunctionType, tree: ast.FunctionDef, name: str) -> None:
         """A constant is one for all calls."""
@@ -80,9 +84,14 @@ class Luggage:
         if value is UTC:
             self.imports["timezone"] = "from datetime import timezone"
             self.constants[name] = f"{name} = timezone.utc"
-        elif (line := _import_of(name, value)) is not None:
-            self.imports[name] = line
-        elif isinstance(value, FunctionType) and value.__module__ not in MODULES:
+        elif isinstance(value, ModuleType) and value.__name__ in NAMES:
+            self.imports[name] = f"import {value.__name__} as {name}"
+        elif (source := _source_of(name, value)) is not None:
+            module, own = source
+            if own not in NAMES[module]:
+                self._refuse(function, tree, name, "which the sandbox does not have", hint_of(module, own))
+            self.imports[name] = f"from {module} import {own} as {name}"
+        elif isinstance(value, FunctionType):
             whose = f"{self.owner}: {name}()"
             carried = tree_of(value, whose)
             check_tree(whose, carried)
@@ -92,7 +101,7 @@ class Luggage:
             self.constants[name] = f"{name} = {text}"
         else:
             what = f"which is a {type(value).__name__} and cannot travel along"
-            hint = f"use values, functions of the module, and {', '.join(MODULES)}"
+            hint = f"use values, functions of the module, and {', '.join(NAMES)}"
             if isinstance(value, type) and issubclass(value, Agvent):
                 hint = "write super().method(…) for a method of an ancestor: the sandbox has no inheritance"
             self._refuse(function, tree, name, what, hint)
@@ -156,15 +165,13 @@ def _lookup(function: FunctionType, name: str) -> tuple[bool, Any]:
     return (False, None) if value is builtins else (True, value)
 
 
-def _import_of(name: str, value: Any) -> str | None:
-    """The import that gives the sandbox the same thing; None if none of its modules has it."""
-    if isinstance(value, ModuleType):
-        return f"import {value.__name__} as {name}" if value.__name__ in MODULES else None
-    for module in MODULES:
+def _source_of(name: str, value: Any) -> tuple[str, str] | None:
+    """The module that a method may use and that has this, and its name there; None if none has it."""
+    for module in NAMES:
         of_module = getattr(value, "__module__", None) in (module, f"_{module}")
         own = getattr(value, "__name__", name)
         if of_module and getattr(import_module(module), own, None) is value:
-            return f"from {module} import {own} as {name}"
+            return module, own
     return None
 
 

@@ -228,6 +228,16 @@ class Behaviours:
             said = {"publisher": brought.publisher, "program": brought.program, "reason": reason}
             self._refusals.append(said)
 
+    async def load(self, code: bytes) -> None:
+        """Has the host take code that was checked at the door; an AdmissionError says why it does not."""
+        signed = decode_code(code)
+
+        def load(host: HostProcess) -> None:
+            host.grant(signed.principal, signed.key)
+            host.admit(signed)
+
+        await self.told(load)
+
     @property
     def pid(self) -> int:
         """The host's process, 0 if there is none."""

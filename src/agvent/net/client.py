@@ -48,7 +48,7 @@ from agvent.wire.client_messages import (
     Stopped,
 )
 from agvent.wire.client_messages import Subscribed as InForce
-from agvent.wire.host_messages import ForHost, GetHostKey, HostKey
+from agvent.wire.host_messages import ForHost, GetHostKey, HostKey, Load
 from agvent.wire.messages import AnyMessage
 
 if TYPE_CHECKING:
@@ -144,8 +144,11 @@ class Client:
 
     async def advertise(self, type: AgventType | str | type[Agvent]) -> Advertised:
         """Says that this client publishes events of a type, or agvents of a class; returns when the brokers that can be
-        reached have answered with what they want of it, and names those that have not."""
+        reached have answered with what they want of it, and names those that have not. Of a class whose code the
+        sandbox host beside the home broker does not load nothing is said, and the CallerError has the reason."""
         made, code = self.agvents.advertised(type) if inspect.isclass(type) else (_type_of(type), b"")
+        if code:
+            await self._ask_host(Load(0, made, code))
         answer = await self._answer(self._session.advertise(made, code))
         assert isinstance(answer, Advertised)
         return answer

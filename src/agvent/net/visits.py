@@ -20,9 +20,9 @@ from agvent.net.behaviours import Behaviours
 from agvent.net.connection import Connection
 from agvent.net.own_client import OwnClient
 from agvent.types import AgventType, unadvertised
-from agvent.wire.client_messages import Deliver, Done, Refused
+from agvent.wire.client_messages import Advertise, Deliver, Done, Refused
 from agvent.wire.codec import Visitor, decode_visitor
-from agvent.wire.host_messages import Admit, Admitted, Dispose, ForHost, GetHostKey, HostKey, Invoke, Invoked
+from agvent.wire.host_messages import Admit, Admitted, Dispose, ForHost, GetHostKey, HostKey, Invoke, Invoked, Load
 from agvent.wire.messages import AnyMessage
 from agvent.wire.names import name_of
 from agvent.wire.parts import Answered
@@ -54,7 +54,7 @@ class Visits:
     async def _see_to(self, connection: Connection, client: str, asked: ForHost) -> None:
         link = connection.link
         try:
-            self._tell(connection, await self._answer(client, asked))
+            self._tell(connection, await self._answer(connection, client, asked))
         finally:
             self._asked[link] -= 1
             if not self._asked[link]:
@@ -66,7 +66,7 @@ class Visits:
             connection.end.send(message)
             connection.pump()
 
-    async def _answer(self, client: str, asked: ForHost) -> AnyMessage:
+    async def _answer(self, connection: Connection, client: str, asked: ForHost) -> AnyMessage:
         match asked:
             case GetHostKey(request):
                 return await self._host_key(request)
@@ -74,6 +74,8 @@ class Visits:
                 return await self._admit(client, asked)
             case Invoke():
                 return Invoked(asked.request, await self._invoke(client, asked))
+            case Load():
+                return await self._load(connection, client, asked)
             case Dispose(request, publisher, sequence, fast):
                 self._residents.dispose(client, EventId(publisher, sequence), fast=fast)
                 return Done(request)
@@ -83,6 +85,21 @@ class Visits:
             return HostKey(request, await self._behaviours.told(lambda host: host.key))
         except SandboxFault as error:
             return Refused(request, 0, error.message)
+
+    async def _load(self, connection: Connection, client: str, asked: Load) -> AnyMessage:
+        """Has the host load code before it is advertised, if this client may bring it."""
+        principal = self._server.principals.get(connection.link)
+        if principal is None:
+            return Refused(asked.request, 0, "the client has gone")
+        advertise = Advertise(asked.request, asked.type, asked.code)
+        denied = self._server.door.denial(principal, name_of(client), advertise, 0)
+        if denied is not None:
+            return denied
+        try:
+            await self._behaviours.load(asked.code)
+        except (AdmissionError, SandboxFault) as error:
+            return Refused(asked.request, 0, error.message)
+        return Done(asked.request)
 
     # Arrival
 

@@ -63,4 +63,13 @@ class Dispose(Message, frozen=True, tag=56):
     fast: bool
 
 
-ForHost = GetHostKey | Admit | Invoke | Dispose
+class Load(Message, frozen=True, tag=57):
+    """A publisher asks whether code that it is about to advertise loads. Answered by Done, or by Refused with the
+    reason."""
+
+    request: int
+    type: AgventType
+    code: bytes
+
+
+ForHost = GetHostKey | Admit | Invoke | Dispose | Load

@@ -25,11 +25,11 @@ from agvent.wire.client_messages import (
     Unadvertise,
     Unsubscribe,
 )
-from agvent.wire.host_messages import Admit, Admitted, Dispose, GetHostKey, HostKey, Invoke, Invoked
+from agvent.wire.host_messages import Admit, Admitted, Dispose, GetHostKey, HostKey, Invoke, Invoked, Load
 
 AnyMessage = (
     Hello | Adverts | Copies | Took | Routed | Attach | Attached | Advertise | Unadvertise | Advertised | Subscribe
     | Unsubscribe | Subscribed | Done | Refused | GetAdvertisements | Advertisements | Publish | Published | Deliver
-    | Gap | Received | TypeGone | Move | GetHostKey | HostKey | Admit | Admitted | Invoke | Invoked | Dispose | Travel
-    | Stopped
+    | Gap | Received | TypeGone | Move | GetHostKey | HostKey | Admit | Admitted | Invoke | Invoked | Dispose | Load
+    | Travel | Stopped
 )  # fmt: skip

@@ -257,6 +257,22 @@ def test_an_agvent_of_an_earlier_version_has_its_own_behaviours() -> None:
         assert "is_old" not in dir(agvents[1])
 
 
+class Broken(Agvent):
+    """Python takes it, and no worker does."""
+
+    def price(self, given: Any) -> int:
+        return len([1 for given.n in (1, 2)])
+
+
+def test_code_that_does_not_load_is_not_advertised() -> None:
+    """The publisher is told why; what it advertised before stays."""
+    with local_broker() as url, connect(url, name="eve") as eve:
+        eve.advertise(Rude)
+        with pytest.raises(CallerError, match="Broken does not load: SyntaxError"):
+            eve.advertise(Broken)
+        assert [found.type.name for found in eve.types()] == ["Rude"]
+
+
 class Slow(Agvent):
     """Never answers."""
 

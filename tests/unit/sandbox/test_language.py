@@ -22,7 +22,7 @@ from agvent.agents.agvent import Agvent
 from agvent.agents.code import Programs
 from agvent.agents.portable import program_of
 from agvent.agents.publishing import published
-from agvent.agents.refusals import MODULES, REFUSED
+from agvent.agents.refusals import REFUSED
 from agvent.agents.sandbox import Task
 from agvent.agents.travelling import BUILTINS
 from agvent.sandbox.host import SandboxHost
@@ -255,9 +255,3 @@ def test_a_worker_cannot_run_what_is_refused(session: monty.MontySession, node: 
 def test_a_worker_has_pythons_names(session: monty.MontySession, name: str) -> None:
     """Every name of Python's own that a method may use."""
     session.feed_run(f"{name} is {name}")
-
-
-@pytest.mark.parametrize("name", MODULES)
-def test_a_worker_has_the_modules(session: monty.MontySession, name: str) -> None:
-    """Every module that a method may use."""
-    session.feed_run(f"import {name}")
