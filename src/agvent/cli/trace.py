@@ -17,9 +17,9 @@ SUMMARY = "show an event's way through the network, hop by hop"
 DESCRIPTION = """\
 Show what each broker remembers of an event: where it entered, which neighbours
 it came from and went to, at which homes it arrived and for whom. A broker
-remembers its last 100,000 hops since it started. Of an agvent that finds its
-own way it shows the life: created, admitted, executed, cloned, migrated,
-delivered, disposed; each instance by its path.
+remembers its last 100,000 hops since it started. Of an agvent it also shows the
+life: created, admitted, executed, migrated, delivered, disposed; of one that
+finds its own way cloned too, and each instance by its path.
 
 EVENT is publisher:sequence, as `agvent publish` and `agvent tail` show it.
 """
@@ -85,16 +85,19 @@ def line_of(hop: dict[str, Any], began: int) -> str:
 
 
 def _stage(hop: dict[str, Any]) -> str:
-    """A stage in the life of an agvent that finds its own way; empty if it is something else."""
+    """A stage in the life of an agvent; empty if it is something else."""
     broker, peer, homes, reason = hop["broker"], hop["peer"], ", ".join(hop["homes"]), hop["reason"]
     instance = f"{hop['path']} " if hop.get("path") else ""
+    clients = f" for {', '.join(hop['clients'])}" if hop["clients"] else ""
     said = {
         "created": f"created, and published at {broker}",
         "admitted": f"{instance}admitted at {broker}" if not hop["clients"] else "",
-        "executed": f"{instance}executed at {broker}" + (f": {reason}" if reason else ""),
+        "executed": f"{instance}executed at {broker}{clients}" + (f": {reason}" if reason else ""),
         "delivered": f"{instance}delivered at {broker} to {', '.join(hop['clients'])}",
         "cloned": f"{instance}cloned at {broker}, goes to {peer} for {homes}",
         "migrated": f"{instance}migrated from {broker} to {peer}, for {homes}",
-        "disposed": f"{instance}disposed at {broker}" + (f", declined {homes}" if homes else ""),
+        "disposed": f"{instance}disposed at {broker}{clients}"
+        + (f", declined {homes}" if homes else "")
+        + (f": {reason}" if reason else ""),
     }
     return said.get(hop["what"], "")

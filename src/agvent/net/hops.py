@@ -8,24 +8,29 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable
 from itertools import compress
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from agvent import limits
+from agvent.agents.sandbox import Arrived as Said
 from agvent.broker.interface import Append, Came, Effect, Input, Send
 from agvent.broker.lifecycle import stages_of
 from agvent.broker.records import Accepted, Acknowledged, Arrived, Curtailed, Noticed, Visited
+from agvent.event import EventId
 from agvent.wire.broker_messages import Copies
 from agvent.wire.client_messages import Deliver
+from agvent.wire.codec import has_cargo
 from agvent.wire.lines import places_in
 from agvent.wire.parts import Publication
+
+OVER: Final = "its time is over"
 
 
 class Hop(msgspec.Struct, frozen=True):
     """Something that happened to an event at this broker: `entered`, `sent`, `came` or `arrived`; to an agvent also
-    `admitted` by a subscriber, or `refused`; to one that finds its own way the stages of its life cycle. `reason`: why
-    that, or why a behaviour gave no answer."""
+    `admitted` by a subscriber, or `refused`, and the stages of its life cycle (seed 002, figure 4). `reason`: why that,
+    or why a behaviour gave no answer."""
 
     at: int
     what: str
@@ -39,7 +44,8 @@ class Hop(msgspec.Struct, frozen=True):
 
 class Noted(NamedTuple):
     """A hop, and the events it is of: a publisher's from one sequence to another. Of an arrival, for each client the
-    places of a batch's events that went to it."""
+    places of a batch's events that went to it. Of an agvent that takes the default route, `life` are the stages of its
+    life that the hop is; of one that a subscriber let in, `until` is when its time there is over."""
 
     publisher: str
     first: int
@@ -47,6 +53,8 @@ class Noted(NamedTuple):
     fast: bool
     hop: Hop
     places: tuple[tuple[bytes, ...], ...] = ()
+    life: tuple[str, ...] = ()
+    until: int = 0
 
     def of(self, sequence: int) -> Hop:
         """The hop of one of them."""
@@ -55,6 +63,12 @@ class Noted(NamedTuple):
         count, place = self.last - self.first + 1, sequence - self.first
         went = [any(place in places_in(pick, count) for pick in picks) for picks in self.places]
         return msgspec.structs.replace(self.hop, clients=tuple(compress(self.hop.clients, went)))
+
+    def told(self, sequence: int) -> list[Hop]:
+        """The hop of one of them, and the stages beside it: an agvent is created before it enters."""
+        hop = self.of(sequence)
+        stages = [msgspec.structs.replace(hop, what=stage) for stage in self.life]
+        return [*stages[:1], hop, *stages[1:]] if hop.what == "entered" else [hop, *stages]
 
 
 class Memory:
@@ -65,12 +79,17 @@ class Memory:
         self.counts: Counter[str] = Counter()
         self._ring: deque[Noted] = deque(maxlen=limits.HOPS_KEPT_MAX)
 
-    def find(self, publisher: str, sequence: int, *, fast: bool = False) -> list[Hop]:
-        return [
-            noted.of(sequence)
-            for noted in self._ring
-            if noted.first <= sequence <= noted.last and (noted.publisher, noted.fast) == (publisher, fast)
+    def find(self, publisher: str, sequence: int, now: int, *, fast: bool = False) -> list[Hop]:
+        noted = [
+            one
+            for one in self._ring
+            if one.first <= sequence <= one.last and (one.publisher, one.fast) == (publisher, fast)
         ]
+        hops = [hop for one in noted for hop in one.told(sequence)]
+        disposed = {hop.clients for hop in hops if hop.what == "disposed"}
+        over = [one for one in noted if 0 < one.until <= now and one.hop.clients not in disposed]
+        hops += [Hop(one.until, "disposed", self.broker, clients=one.hop.clients, reason=OVER) for one in over]
+        return hops
 
     def note(self, inputs: Iterable[Input], effects: Iterable[Effect], names: dict[str, str], now: int) -> None:
         """Notes a step; `names` has the neighbour of each link."""
@@ -83,17 +102,25 @@ class Memory:
             elif isinstance(effect, Append):
                 self._records(effect, now)
 
-    def visited(self, delivery: Deliver, client: str, refusal: str, now: int) -> None:
-        """Notes that a subscriber let an agvent in, or why not."""
-        what = "refused" if refusal else "admitted"
-        hop = Hop(now, what, self.broker, clients=(client,), reason=refusal)
-        self._ring.append(_noted(delivery, hop))
+    def visited(self, delivery: Deliver, client: str, arrived: Said, now: int, *, expires: int = 0) -> None:
+        """Notes that a subscriber let an agvent in, and what came of that, or why not."""
+        what = "refused" if arrived.fault else "admitted"
+        hop = Hop(now, what, self.broker, clients=(client,), reason=arrived.fault)
+        life = ("executed",) if arrived.told or arrived.answered else ()
+        stays = min(now + limits.RESIDENCE_US, expires or limits.INT_MAX)
+        self._ring.append(_noted(delivery, hop, life=life, until=0 if arrived.fault else stays))
         self.counts[f"agvents_{what}"] += 1
+
+    def disposed(self, id: EventId, client: str, now: int, *, fast: bool) -> None:
+        """Notes that a subscriber disposed of an agvent."""
+        hop = Hop(now, "disposed", self.broker, clients=(client,))
+        self._ring.append(Noted(id.publisher, id.sequence, id.sequence, fast, hop))
 
     def _copies(self, copies: Copies, what: str, peer: str, now: int) -> None:
         publication = copies.publication
         homes = tuple(target.home for target in copies.targets)
-        self._ring.append(_noted(publication, Hop(now, what, self.broker, peer, homes)))
+        life = ("migrated",) if what == "sent" and has_cargo(publication.event) else ()
+        self._ring.append(_noted(publication, Hop(now, what, self.broker, peer, homes), life=life))
         self.counts[f"copies_{what}"] += publication.count
 
     def _records(self, effect: Append, now: int) -> None:
@@ -118,11 +145,17 @@ class Memory:
         if isinstance(record, Accepted):
             fault = next((answered.fault for answered in record.entered.answers if answered.fault), "")
             homes = tuple(target.home for target in record.targets)
-            self._ring.append(_noted(publication, Hop(now, "entered", self.broker, homes=homes, reason=fault)))
+            life: tuple[str, ...] = ()
+            if record.outcome is None and has_cargo(publication.event):
+                life = ("created", "admitted", "executed") if record.entered.answers else ("created", "admitted")
+            self._ring.append(
+                _noted(publication, Hop(now, "entered", self.broker, homes=homes, reason=fault), life=life)
+            )
             self.counts["events_entered"] += publication.count
         else:
             hop = Hop(now, "arrived", self.broker, "", (), tuple(client for client, _ in record.deliveries))
-            self._ring.append(_noted(publication, hop, record.places))
+            life = ("delivered",) if hop.clients and has_cargo(publication.event) else ()
+            self._ring.append(_noted(publication, hop, record.places, life=life))
             self.counts["events_arrived"] += publication.count
             self.counts["deliveries_queued"] += _deliveries(record)
 
@@ -135,5 +168,12 @@ def _deliveries(record: Arrived) -> int:
     return sum(len({place for pick in picks for place in places_in(pick, count)}) for picks in record.places)
 
 
-def _noted(what: Publication | Deliver, hop: Hop, places: tuple[tuple[bytes, ...], ...] = ()) -> Noted:
-    return Noted(what.publisher, what.first, what.sequence, what.fast, hop, places)
+def _noted(
+    what: Publication | Deliver,
+    hop: Hop,
+    places: tuple[tuple[bytes, ...], ...] = (),
+    *,
+    life: tuple[str, ...] = (),
+    until: int = 0,
+) -> Noted:
+    return Noted(what.publisher, what.first, what.sequence, what.fast, hop, places, life, until)

@@ -58,7 +58,7 @@ class Operator:
         self._do: dict[str, Callable[[Request], Any]] = {
             "status": lambda _: self.status(),
             "types": lambda _: self._types(),
-            "trace": lambda one: server.memory.find(one.publisher, one.sequence, fast=one.fast),
+            "trace": lambda one: server.memory.find(one.publisher, one.sequence, server.clock.now(), fast=one.fast),
             "cut": self._cut,
             "heal": self._heal,
             "drain": lambda _: self._drain(),

@@ -77,7 +77,9 @@ class Visits:
             case Load():
                 return await self._load(connection, client, asked)
             case Dispose(request, publisher, sequence, fast):
-                self._residents.dispose(client, EventId(publisher, sequence), fast=fast)
+                id = EventId(publisher, sequence)
+                if self._residents.dispose(client, id, fast=fast):
+                    self._server.memory.disposed(id, name_of(client), self._server.clock.now(), fast=fast)
                 return Done(request)
 
     async def _host_key(self, request: int) -> HostKey | Refused:
@@ -120,7 +122,7 @@ class Visits:
         expires = queue.expires.get(asked.number, 0)
         arrived = await self._behaviours.arrive(arrival)
         now = self._server.clock.now()
-        self._server.memory.visited(delivery, name_of(client), arrived.fault, now)
+        self._server.memory.visited(delivery, name_of(client), arrived, now, expires=expires)
         if arrived.fault:
             return Admitted(asked.request, self._type(delivery, visitor), refusal=arrived.fault)
         id, came = EventId(delivery.publisher, delivery.sequence), Came(delivery.publisher, delivery.event)

@@ -72,8 +72,15 @@ async def publish(story: Story, *, last: str) -> None:
         await house.publish_batch(books)
 
 
+async def life(story: Story, broker: str, sequence: int) -> list[str]:
+    """What a broker's trace says of the life of one of the house's books, without times."""
+    hops = await ask(address_of(story.address(broker)), "trace", publisher="house", sequence=sequence)
+    stages = ("created", "admitted", "executed", "migrated", "delivered", "disposed")
+    return [line_of(hop, hop["at"]).split("  ")[2] for hop in hops if hop["what"] in stages]
+
+
 async def arrive_and_answer(story: Story) -> None:
-    """A book arrives at a shop of B3, in the host beside B3; its house is at B1."""
+    """A book arrives at a shop of B3, in the host beside B3; its house is at B1. Its trace is its life."""
     address = story.address("B3")
     async with connect(story.address("B1"), name="house") as house, connect(address, name="oslo") as oslo:
         answers = await house.subscribe(topic=ANSWERS)
@@ -87,6 +94,17 @@ async def arrive_and_answer(story: Story) -> None:
         assert isinstance(answer, Delivery)
         about = {"publisher": "house", "sequence": receipt.id.sequence, "type": "Book", "subscriber": "oslo"}
         assert (answer.id.publisher, answer.event.attributes) == ("$B3", {**about, "answer": ["Oslo", 2]})
+        await delivery.dispose()
+        assert [await life(story, broker, receipt.id.sequence) for broker in ("B1", "B2", "B3")] == [
+            ["created, and published at B1", "admitted at B1", "executed at B1", "migrated from B1 to B2, for B3"],
+            ["migrated from B2 to B3, for B3"],
+            [
+                "delivered at B3 to oslo, shop",
+                "oslo let it in at B3",
+                "executed at B3 for oslo",
+                "disposed at B3 for oslo",
+            ],
+        ]
 
 
 async def across_three_brokers(story: Story) -> None:
@@ -188,9 +206,20 @@ def test_an_agvent_is_let_in_or_refused_and_its_trace_says_so() -> None:
             ann.wait(told.dispose())
             with pytest.raises(BehaviourError, match="eve's agvent 1 is not here for ann"):
                 ann.wait(told.agvent.twice())
-        arrived = ["entered at B1, for B1", "arrived at B1, for ann, ben"]
-        assert hops(url, 1)[:2] == arrived
-        assert sorted(hops(url, 1)[2:]) == ["ann let it in at B1", "not let in for ben at B1: KeyError"]
+        assert hops(url, 1)[:6] == [
+            "created, and published at B1",
+            "entered at B1, for B1",
+            "admitted at B1",
+            "executed at B1",
+            "arrived at B1, for ann, ben",
+            "delivered at B1 to ann, ben",
+        ]
+        assert sorted(hops(url, 1)[6:-1]) == [
+            "ann let it in at B1",
+            "executed at B1 for ann",
+            "not let in for ben at B1: KeyError",
+        ]
+        assert hops(url, 1)[-1] == "disposed at B1 for ann"
         assert hops(url, 2) == ["entered at B1, for nobody; a behaviour gave no answer: the event has no program"]
 
 
