@@ -19,6 +19,7 @@ from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Answer, Copies, Delta, Routed, Seek
+from agvent.wire.client_messages import Stopped
 from agvent.wire.link import Change
 from agvent.wire.parts import Entered, Publication, Target
 from tests.sim import undone
@@ -101,8 +102,8 @@ def test_an_event_accepted_before_a_crash_arrives_after_it() -> None:
 
 
 def test_a_subscription_calls_behaviours_once_at_the_entry() -> None:
-    """The entry asks an event's behaviours, and the home judges by the answers that came with it; a fault is
-    unknown."""
+    """The entry asks an event's behaviours, and the home judges by the answers that came with it; a fault is unknown,
+    and the publisher is told."""
     world = Watched([("B1", "B2")])
     world.attach("p", "B1")
     world.attach("s", "B2")
@@ -115,6 +116,8 @@ def test_a_subscription_calls_behaviours_once_at_the_entry() -> None:
         world.ask("p", "publish", agvent(Event(attributes={"price": price})))
     world.wait(1)
     assert world.delivered("s") == [(1, ("dear", "nested")), (2, ("broken",))]
+    said = [one.message for one in world.history.told if isinstance(one.message, Stopped)]
+    assert said == [Stopped(sequence, "B1", "fails failed: ValueError", ()) for sequence in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("killed", ["B2", "B3"])

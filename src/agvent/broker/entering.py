@@ -130,6 +130,8 @@ class Entrance:
                     self._accept(entering, homes, bool(local), now)
                 else:
                     self._accept_decided(entering, homes, local, entering.decision, now)
+                if entering.answers and entering.event.cargo is not None:
+                    self.stops.legs.failed(entering.publication, entering.answers)
                 entering.then()
 
     def _prepared(self, queue: deque[Entering], entering: Entering, now: int) -> tuple[list[str], list[Version]]:

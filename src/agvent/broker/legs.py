@@ -20,6 +20,7 @@ from agvent.broker.tables import Tables
 from agvent.event import Budget
 from agvent.wire.broker_messages import Halted, Inquiry, Journey, Landed, Report, Travel
 from agvent.wire.client_messages import Stopped
+from agvent.wire.parts import Answered, Publication
 
 
 class Legs:
@@ -157,3 +158,16 @@ class Legs:
         declined = (report.broker, *report.declined) if report.nor_here else report.declined
         for reason in report.reasons:
             self.stopped.append((report.publisher, Stopped(report.sequence, report.broker, reason, declined)))
+
+    def failed(self, publication: Publication, answers: tuple[Answered, ...]) -> None:
+        """Tells a publisher that a behaviour of its agvent failed: an event's first, each reason once in a step."""
+        faulty = next((one for one in answers if one.fault), None)
+        if faulty is None:
+            return
+        publisher, reason = (
+            publication.publisher,
+            f"{faulty.call.name} failed: {faulty.fault}"[: limits.FAULT_CHARS_MAX],
+        )
+        if not any((name, one.reason) == (publisher, reason) for name, one in self.stopped):
+            stopped = Stopped(publication.sequence, self.tables.name, reason, (), publication.fast)
+            self.stopped.append((publisher, stopped))

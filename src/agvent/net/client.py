@@ -104,7 +104,7 @@ class Client:
         self._ended: dict[str, None] = {}  # subscriptions that it ended last: what was under way to them is for nobody
         self._finished: list[Arrival] = []  # more of their events are done
         self.stopped: deque[Stopped] = deque(maxlen=limits.STOPPED_KEPT_MAX)
-        """What happened to agvents of this client's that find their own way: faults, and budgets that were spent."""
+        """What happened to agvents of this client's: behaviours and routes that failed, and budgets that were spent."""
         self._attached = asyncio.Event()
         self._room = asyncio.Event()
 
@@ -271,7 +271,7 @@ class Client:
     ) -> Receipt:
         """Publishes an event, and returns when a broker has it on disk; with `fast`, when it has it in memory.
 
-        `budget` is for an agvent that finds its own way; what goes wrong with one is in `stopped`."""
+        `budget` is for an agvent that finds its own way. What goes wrong with an agvent is in `stopped`."""
         ends = microseconds(expires) if expires is not None else 0
         if self._session.unacknowledged_events >= limits.CLIENT_UNACKNOWLEDGED_MAX:
             await self._wait_for_room()

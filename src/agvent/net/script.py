@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import uvloop
 
@@ -18,7 +19,13 @@ from agvent.net.client import Client, Found, Receipt
 from agvent.net.deliveries import Batch, Delivery, GapNotice
 from agvent.net.subscribed import Subscribed
 from agvent.types import AgventType
-from agvent.wire.client_messages import Advertised
+from agvent.wire.client_messages import Advertised, Stopped
+
+if TYPE_CHECKING:
+    from agvent.agents.sealing import Sealer
+    from agvent.net.agvents import Agvents
+    from agvent.net.keyring import Keyring
+    from agvent.net.seals import Seals
 
 Result = TypeVar("Result")
 
@@ -83,11 +90,72 @@ async def _first(batches: AsyncIterator[Batch | GapNotice]) -> Batch | GapNotice
     return await anext(batches, None)
 
 
+class ScriptSeals:
+    """`Seals`, one call after the other."""
+
+    def __init__(self, thread: LoopThread, seals: Seals) -> None:
+        self._thread, self._seals = thread, seals
+
+    def sealer(self, type: str) -> Sealer:
+        return self._seals.sealer(type)
+
+    def admit(self, cls: type[Agvent], subscriber: str, seal_key: str) -> None:
+        self._thread.wait(self._seals.admit(cls, subscriber, seal_key))
+
+    def revoke(self, cls: type[Agvent], subscriber: str) -> None:
+        self._thread.wait(self._seals.revoke(cls, subscriber))
+
+    def rotate(self, cls: type[Agvent]) -> None:
+        self._thread.wait(self._seals.rotate(cls))
+
+    def trust(self, publisher: str, signing_key: str) -> None:
+        self._thread.wait(self._seals.trust(publisher, signing_key))
+
+    def open(self, delivery: Delivery) -> dict[str, Any]:
+        return self._thread.wait(self._seals.open(delivery))
+
+
 class ScriptClient:
     """`Client`, one call after the other."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self._options = options
+
+    @property
+    def name(self) -> str:
+        return self.client.name
+
+    @property
+    def context(self) -> Mapping[str, Any] | None:
+        return self.client.context
+
+    @property
+    def broker(self) -> str:
+        return self.client.broker
+
+    @property
+    def sequence(self) -> int:
+        return self.client.sequence
+
+    @property
+    def trouble(self) -> str:
+        return self.client.trouble
+
+    @property
+    def stopped(self) -> deque[Stopped]:
+        return self.client.stopped
+
+    @property
+    def keyring(self) -> Keyring:
+        return self.client.keyring
+
+    @property
+    def agvents(self) -> Agvents:
+        return self.client.agvents
+
+    @property
+    def seals(self) -> ScriptSeals:
+        return ScriptSeals(self._thread, self.client.seals)
 
     def __enter__(self) -> Self:
         self._thread = LoopThread("agvent client")

@@ -144,13 +144,14 @@ class Move(Message, frozen=True, tag=38):
 
 
 class Stopped(Message, frozen=True, tag=60):
-    """To a publisher: an agvent that finds its own way failed or ran out of its budget at a broker. It will not come to
-    the homes in `declined`."""
+    """To a publisher: a behaviour of an agvent failed at its entry, or one that finds its own way failed or ran out of
+    its budget at a broker. It will not come to the homes in `declined`."""
 
     sequence: int
     broker: str
     reason: str
     declined: tuple[str, ...]
+    fast: bool = False
 
 
 class TypeGone(Message, frozen=True, tag=37):

@@ -37,6 +37,7 @@ from agvent.net.tls import Credentials
 from agvent.net.visits import ANSWERS
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Entry
+from agvent.wire.client_messages import Stopped
 from tests.integration.net.story import LINE, Story, running
 from tests.publishing_house import Book, book
 
@@ -324,11 +325,13 @@ def until_quarantined(url: str, *held: str) -> None:
 
 
 def test_who_is_in_quarantine_is_shown_and_can_be_released() -> None:
-    """A type that does not end its calls; its events are published all the same, for nobody who asks."""
+    """A type that does not end its calls; its events are published all the same, for nobody who asks. The publisher is
+    told."""
     with local_broker("B1") as url, connect(url, name="eve") as eve, connect(url, name="ann") as ann:
         eve.advertise(Slow)
         ann.subscribe(" OR ".join(f"ends({n})" for n in range(1, 5)), type="Slow")
         eve.publish(Slow())
+        assert list(eve.stopped) == [Stopped(1, "B1", "ends failed: TimeoutError", ())]
         until_quarantined(url, "Slow")
         with pytest.raises(CallerError, match="'Fast' is not in quarantine here"):
             asyncio.run(ask(address_of(url), "release", name="Fast"))

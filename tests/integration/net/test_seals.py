@@ -113,3 +113,16 @@ def test_keys_are_kept_in_a_file_of_their_owner(tmp_path: Path) -> None:
         Keyring(file)
     with pytest.raises(CallerError, match="'abc' is no public key"):
         asyncio.run(Client([], name="ann", is_guest=False, context=None, failover_s=1).seals.trust("house", "abc"))
+
+
+def test_a_script_seals_and_opens() -> None:
+    """As a client does, one call after the other."""
+    with local_broker() as url, connect(url, name="house") as house, connect(url, name="ally") as ally:
+        house.advertise(Book)
+        wanted = ally.subscribe(type="Book")
+        ally.seals.trust("house", house.keyring.signing_key)
+        house.seals.admit(Book, ally.name, ally.keyring.seal_key)
+        house.publish(book(contract="ours"))
+        delivery = wanted.next(30)
+        assert isinstance(delivery, Delivery)
+        assert ally.seals.open(delivery) == {"contract": "ours"}
