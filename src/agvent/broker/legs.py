@@ -164,10 +164,8 @@ class Legs:
         faulty = next((one for one in answers if one.fault), None)
         if faulty is None:
             return
-        publisher, reason = (
-            publication.publisher,
-            f"{faulty.call.name} failed: {faulty.fault}"[: limits.FAULT_CHARS_MAX],
-        )
+        publisher = publication.publisher
+        reason = f"{faulty.call.name} failed: {faulty.fault}"[: limits.FAULT_CHARS_MAX]
         if not any((name, one.reason) == (publisher, reason) for name, one in self.stopped):
             stopped = Stopped(publication.sequence, self.tables.name, reason, (), publication.fast)
             self.stopped.append((publisher, stopped))

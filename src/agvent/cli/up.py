@@ -39,7 +39,7 @@ EPILOG = """\
 examples:
   agvent up
   agvent up ring --brokers 5
-  agvent up abdes --data /tmp/seeds
+  agvent up abdes --network /tmp/seeds
   agvent up --log, then agvent spark audit agvent-network/log
   agvent up --log --keep-hours 48 --keep-mb 2000
 
@@ -60,8 +60,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("topology", metavar="TOPOLOGY", nargs="?", default="ring", choices=[*TOPOLOGIES], help=shapes)
     parser.add_argument("--brokers", type=int, default=3, metavar="N", help="how many (3; abdes has 12)")
     parser.add_argument(
-        "--data", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"where they keep it ({FOLDER})"
+        "--network", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"where they keep it ({FOLDER})"
     )
+    parser.add_argument("--data", type=Path, dest="network", default=Path(FOLDER), help=argparse.SUPPRESS)
     parser.add_argument(
         "--first-port", type=int, default=4780, metavar="PORT", help="the first one's port (4780); 0: whatever is free"
     )
@@ -87,12 +88,12 @@ def run(args: argparse.Namespace) -> int:
     edges = TOPOLOGIES[args.topology](args.brokers, Random(0))
     names = list(dict.fromkeys(name for edge in edges for name in edge)) or ["B1"]
     prepare_kernels()
-    args.data.mkdir(parents=True, exist_ok=True)
+    args.network.mkdir(parents=True, exist_ok=True)
     keep_history = args.keep_history or args.log
-    fleet = Fleet(args.data, edges, names, first_port=args.first_port, keep_history=keep_history)
-    follow = FollowProcess(args.data, trim=not args.keep_history, keep=keep) if args.log else None
-    fleet.start_all()
+    fleet = Fleet(args.network, edges, names, first_port=args.first_port, keep_history=keep_history)
+    follow = FollowProcess(args.network, trim=not args.keep_history, keep=keep) if args.log else None
     try:
+        fleet.start_all()
         fleet.wait_until_up()
         if follow is not None:
             follow.start()

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,6 +35,7 @@ class Member(msgspec.Struct):
     folder: Path
     process: subprocess.Popen[bytes] | None = None
     starts: int = 0
+    printed: int = 0  # bytes of the output that processes before this one printed
 
     @property
     def is_running(self) -> bool:
@@ -43,6 +44,18 @@ class Member(msgspec.Struct):
     @property
     def output(self) -> Path:
         return self.folder / "output.log"
+
+    @property
+    def said(self) -> str:
+        """What this process printed."""
+        with self.output.open("rb") as output:
+            output.seek(self.printed)
+            return output.read().decode(errors="replace")
+
+    @property
+    def is_listening(self) -> bool:
+        """Has this very process said that it listens? Somebody else may listen at its address."""
+        return self.is_running and f"{self.name} listens on " in self.said
 
 
 class Fleet:
@@ -93,6 +106,7 @@ class Fleet:
         assert not member.is_running
         config = member.folder / "broker.toml"
         with member.output.open("ab") as output:
+            member.printed = output.tell()
             member.process = subprocess.Popen(
                 [sys.executable, "-m", "agvent.cli.main", "broker", "--config", str(config)],
                 stdin=subprocess.DEVNULL,
@@ -108,10 +122,12 @@ class Fleet:
 
     def wait_until_up(self, seconds: float = 60.0) -> None:
         """Waits until every broker listens; an EnvironmentFault with what it printed if one does not."""
+        ends = time.monotonic() + seconds
         for member in self.members.values():
-            if not wait_until_listening(member.address, lambda one=member: one.is_running, seconds):  # type: ignore[misc]
-                said = member.output.read_text(errors="replace").strip().splitlines()
-                raise EnvironmentFault(f"{member.name} did not start: {said[-1] if said else 'it said nothing'}")
+            while not member.is_listening:
+                if not member.is_running or time.monotonic() > ends:
+                    raise _not_up(member)
+                time.sleep(0.05)
 
     def kill(self, name: str) -> None:
         """kill -9."""
@@ -135,18 +151,14 @@ class Fleet:
                 process.wait()
 
 
-def wait_until_listening(address: Address, is_running: Callable[[], bool], seconds: float = 60.0) -> bool:
-    """Waits until somebody listens there; False if its process ended, or the time is over."""
-    ends = time.monotonic() + seconds
-    while True:
-        try:
-            socket.create_connection(address, timeout=1).close()
-        except OSError:
-            if not is_running() or time.monotonic() > ends:
-                return False
-            time.sleep(0.05)
-        else:
-            return True
+def _not_up(member: Member) -> EnvironmentFault:
+    said = member.said.strip().splitlines()
+    if said and "address already in use" in said[-1]:
+        return EnvironmentFault(
+            f"port {member.address.port} is taken: {member.name} cannot listen there",
+            hint="--first-port PORT chooses others, 0 whatever is free",
+        )
+    return EnvironmentFault(f"{member.name} did not start: {said[-1] if said else 'it said nothing'}")
 
 
 def free_ports(count: int) -> list[int]:

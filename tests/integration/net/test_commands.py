@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -62,6 +63,20 @@ def shell(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shell]:
     up.send_signal(signal.SIGINT)
     said = up.communicate(timeout=30)
     assert (up.returncode, said) == (0, ("", ""))
+
+
+def test_up_says_which_port_is_taken(tmp_path: Path) -> None:
+    """Whoever listens there is no broker of this network: it ends with code 3, and nothing is left running."""
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        words = ["up", "line", "--brokers", "2", "--network", "mine", "--first-port", str(port), "--json"]
+        said = Shell(tmp_path).run(*words, code=3)
+        assert said == (
+            f"error: port {port} is taken: B1 cannot listen there\n"
+            "hint: --first-port PORT chooses others, 0 whatever is free\n"
+        )
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port + 1))
 
 
 def test_what_is_published_is_printed_by_whoever_subscribed(shell: Shell) -> None:

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from agvent.net.address import Address
-from agvent.net.fleet import free_ports, wait_until_listening
+from agvent.net.fleet import free_ports
 
 AGVENT = [sys.executable, "-m", "agvent.cli.main"]
 
@@ -38,9 +37,10 @@ def test_keys_open_a_broker(tmp_path: Path) -> None:
     tls = 'authority = "keys/authority.pem"\ncertificate = "keys/B1.pem"\nkey = "keys/B1.key"\n'
     tls += 'tokens = ["keys/tokens.pub"]\n'
     (tmp_path / "broker.toml").write_text(f'name = "B1"\nlisten = "0.0.0.0:{port}"\n[tls]\n{tls}')
-    broker = subprocess.Popen([*AGVENT, "broker", "--config", "broker.toml"], cwd=tmp_path, stdout=subprocess.DEVNULL)
+    broker = subprocess.Popen([*AGVENT, "broker", "--config", "broker.toml"], cwd=tmp_path, stdout=subprocess.PIPE)
     try:
-        wait_until_listening(Address("127.0.0.1", port), lambda: broker.poll() is None)
+        assert broker.stdout is not None
+        assert broker.stdout.readline().startswith(b"B1 listens on ")
         at = ["--at", f"127.0.0.1:{port}", "--authority", "keys/authority.pem"]
         as_ada = [*at, "--certificate", "keys/ada.pem"]
         assert "1 published" in run(tmp_path, "publish", '{"n": 1}', "--as", "ada", *as_ada)
@@ -52,7 +52,7 @@ def test_keys_open_a_broker(tmp_path: Path) -> None:
         assert "need --authority" in run(tmp_path, "status", "--token", "root.token", code=2)
     finally:
         broker.terminate()
-        broker.wait(20)
+        broker.communicate(timeout=20)
 
 
 def test_keys_that_are_there_stay(tmp_path: Path) -> None:
