@@ -1,7 +1,7 @@
 """`class Book(Agvent)`: what a publisher writes. Fields and methods are read when the class is defined.
 
-An instance is frozen and has only plain values, so that what is published is what was checked. The methods also run as
-ordinary Python, in the publisher's own process.
+An instance is frozen and has only plain values, copies of its own, so that what is published is what was checked. The
+methods also run as ordinary Python, in the publisher's own process.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from types import FunctionType, MemberDescriptorType
 from typing import Annotated, Any, ClassVar, Final, NamedTuple, NoReturn, TypeVar, dataclass_transform, get_origin
 
 from agvent.agents.kinds import Kinded, fits, hints_of, kinded
+from agvent.agents.mutation import copied
 from agvent.agents.refusals import check_method, line_of
 from agvent.errors import EventError, ProgramError
 from agvent.event import checked
@@ -81,9 +82,20 @@ class Agvent:
     def __setattr__(self, name: str, value: object) -> None:
         raise EventError(f"{type(self).__name__} is frozen: {name} cannot change", hint="publish a new agvent")
 
+    def __repr__(self) -> str:
+        public = [one.name for one in type(self).__agvent_fields__.values() if one.secrecy is Secrecy.PUBLIC]
+        return f"{type(self).__name__}({', '.join(f'{name}={getattr(self, name)!r}' for name in public)})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not type(self):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in type(self).__agvent_fields__)
+
+    __hash__ = None  # type: ignore[assignment]  # fields may be lists
+
 
 def _value(owner: str, field: Field, given: dict[str, Any]) -> Any:
-    value = given.get(field.name, field.default)
+    value = copied(given.get(field.name, field.default))
     if value is MISSING or (value is None and not field.kinded.optional):
         raise EventError(f"{owner} needs {field.name}", hint=f"it is of kind {field.kinded.kind}")
     _check_value(owner, field, value)

@@ -39,9 +39,9 @@ def copied(value: Any) -> Any:
     """A value that shares no list and no object with this one."""
     if isinstance(value, dict):
         return {key: copied(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(copied(item) for item in value)
-    return value
+    if isinstance(value, list):
+        return [copied(item) for item in value]
+    return tuple(copied(item) for item in value) if isinstance(value, tuple) else value
 
 
 def is_shared(value: Any) -> bool:

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 from agvent.agents.agvent import Agvent, Secrecy, methods_of
 from agvent.agents.program import Program, Signature
 from agvent.agents.refusals import check_method, tree_of
-from agvent.agents.travelling import Luggage, bare, literal
+from agvent.agents.travelling import TIME, Luggage, bare, literal
 from agvent.errors import ProgramError
 
 _made: WeakKeyDictionary[type[Agvent], Program] = WeakKeyDictionary()
@@ -72,7 +72,8 @@ class _Flattened:
         whole = ast.parse(f"class {self.cls.__name__}:\n    pass")
         if body:
             whole.body[0].body = body  # type: ignore[attr-defined]
-        return f"{self.luggage.text()}{ast.unparse(whole)}\n"
+        text = f"{self.luggage.text()}{ast.unparse(whole)}\n"
+        return f"from datetime import datetime as {TIME}\n{text}" if f"{TIME}." in text else text
 
     def _constants(self) -> dict[str, str]:
         """Values that the class or an ancestor has beside its fields and methods."""
@@ -88,7 +89,7 @@ class _Flattened:
             if text is None:
                 raise ProgramError(
                     f"{self.cls.__name__}.{name} is a {type(found[name]).__name__} and cannot travel along",
-                    hint="constants are numbers, texts, bytes, and lists, tuples, sets and dicts of them",
+                    hint="a constant is a number, text, bytes, a datetime with a zone, or a list, set or dict of them",
                 )
         return {name: text for name, text in plain.items() if text is not None}
 

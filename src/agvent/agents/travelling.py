@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import symtable
-from datetime import UTC
+from datetime import UTC, datetime
 from importlib import import_module
 from types import FunctionType, ModuleType
 from typing import Any, Final
@@ -37,6 +37,10 @@ INSTEAD: Final = {
     "super": "write super().method(…)",
 }
 """What to write for names that it has not."""
+
+
+TIME: Final = "_agvent_datetime"
+"""The name under which a program with timestamps among its constants has the class."""
 
 
 class Luggage:
@@ -181,6 +185,8 @@ def literal(value: Any) -> str | None:
         return repr(value)
     if type(value) is float:
         return repr(value) if value == value and abs(value) != float("inf") else f'float("{value}")'
+    if type(value) is datetime:
+        return f"{TIME}.fromisoformat({value.isoformat()!r})" if value.tzinfo is not None else None
     if type(value) is dict:
         pairs = [(literal(key), literal(item)) for key, item in value.items()]
         return None if any(None in pair for pair in pairs) else f"{{{', '.join(f'{k}: {v}' for k, v in pairs)}}}"

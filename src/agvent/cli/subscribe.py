@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,6 +76,8 @@ async def subscribed(args: argparse.Namespace, name: str, id: str, *, detach: bo
 
 async def _print(subscriber: Client, args: argparse.Namespace, options: dict[str, Any], *, detach: bool) -> None:
     subscription = await subscriber.subscribe(args.filter, since=args.since, language=args.language, **options)
+    for warning in subscription.warnings:
+        print(f"warning: {warning}", file=sys.stderr)
     if detach:
         waiting = f"; not yet known to {', '.join(subscription.pending)}" if subscription.pending else ""
         shown = {"subscription": options["id"], "confirmed": subscription.confirmed, "pending": subscription.pending}

@@ -21,10 +21,12 @@ from typing import TYPE_CHECKING, Any, Self
 import msgspec
 
 from agvent import limits
+from agvent.agents.advice import warnings_of
 from agvent.agents.agvent import Agvent
 from agvent.errors import CallerError, RefusedError
 from agvent.event import Budget, Event, EventId, microseconds
 from agvent.filters.subscription import Subscription
+from agvent.filters.tree import Condition
 from agvent.net.address import Address
 from agvent.net.admission import Admission
 from agvent.net.attachment import Attachment
@@ -103,6 +105,7 @@ class Client:
         self._unclaimed: dict[str, list[Arrival]] = {}  # for subscriptions this process has not opened
         self._ended: dict[str, None] = {}  # subscriptions that it ended last: what was under way to them is for nobody
         self._finished: list[Arrival] = []  # more of their events are done
+        self._known: dict[str, tuple[AgventType, ...]] = {}  # the advertised types that this client last heard of
         self.stopped: deque[Stopped] = deque(maxlen=limits.STOPPED_KEPT_MAX)
         """What happened to agvents of this client's: behaviours and routes that failed, and budgets that were spent."""
         self._attached = asyncio.Event()
@@ -146,7 +149,7 @@ class Client:
         """Says that this client publishes events of a type, or agvents of a class; returns when the brokers that can be
         reached have answered with what they want of it, and names those that have not. Of a class whose code the
         sandbox host beside the home broker does not load nothing is said, and the CallerError has the reason."""
-        made, code = self.agvents.advertised(type) if inspect.isclass(type) else (_type_of(type), b"")
+        made, code = self.agvents.advertised(_class_of(type)) if inspect.isclass(type) else (_type_of(type), b"")
         if code:
             await self._ask_host(Load(0, made, code))
         answer = await self._answer(self._session.advertise(made, code))
@@ -207,7 +210,8 @@ class Client:
         `admit`, agvents may arrive: they are kept at home, where this client calls their behaviours. With `into`, what
         comes is given by that subscription, whoever has thousands of them and one loop.
 
-        Returns when every reachable broker that may publish such events has it, and names those pending. With `since`,
+        Returns when every reachable broker that may publish such events has it, and names those pending; `warnings` say
+        what the filter asks that no advertisement of its type has. With `since`,
         a time or "beginning", what the network's event log has of the past is given first."""
         begins = since_of(since) if since is not None else None
         if since is not None and self._log is None:
@@ -217,7 +221,7 @@ class Client:
         options.setdefault("id", f"s{len(self._subscribed) + 1}")
         options.setdefault("context", self.context)
         subscription = Subscription(filter=filter, **options)
-        subscription.condition()
+        condition = subscription.condition()
         subscribed = self._subscribed.get(subscription.id) or Subscribed(subscription, into)
         subscribed.subscription, subscribed.admits = subscription, admit
         self._subscribed[subscription.id] = subscribed
@@ -225,9 +229,20 @@ class Client:
         for arrival in self._unclaimed.pop(subscription.id, []):
             self._put(subscribed, arrival)
         await self._open(subscribed)
+        if subscription.type is not None and subscription.filter:
+            subscribed.warnings = await self._warnings(subscription.type, condition)
         if since is not None and self._log is not None:
             subscribed.past = Past(past_of(subscribed, self._log, begins, self.name))
         return subscribed
+
+    async def _warnings(self, type: str, condition: Condition) -> tuple[str, ...]:
+        """What those who advertise a type cannot answer of a condition. Asked once for a type that is advertised, and
+        again before anything is said."""
+        known = self._known.get(type, ())
+        if known and not warnings_of(condition, type, known):
+            return ()
+        self._known[type] = tuple(dict.fromkeys(found.type for found in await self.types(type)))
+        return warnings_of(condition, type, self._known[type])
 
     async def _open(self, subscribed: Subscribed) -> None:
         request = self._session.subscribe(subscribed.subscription)
@@ -437,8 +452,20 @@ class Client:
         self._attachment.say()
 
 
-def _type_of(type: AgventType | str) -> AgventType:
-    return AgventType(name=type) if isinstance(type, str) else type
+def _class_of(cls: type) -> type[Agvent]:
+    if not issubclass(cls, Agvent) or cls is Agvent:
+        raise CallerError(
+            f"{cls.__name__} is no agvent class", hint="advertise a class of your own: class Book(Agvent)"
+        )
+    return cls
+
+
+def _type_of(given: AgventType | str) -> AgventType:
+    if isinstance(given, (AgventType, str)):
+        return AgventType(name=given) if isinstance(given, str) else given
+    what = type(given).__name__
+    hint = f"advertise({what}) takes the class" if isinstance(given, Agvent) else "a type is a name, or a class"
+    raise CallerError(f"a {what} cannot be advertised", hint=hint)
 
 
 __all__ = ["Batch", "Client", "Delivery", "Found", "GapNotice", "Receipt", "Subscribed"]

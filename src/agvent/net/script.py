@@ -64,6 +64,10 @@ class ScriptSubscription:
     def __init__(self, thread: LoopThread, subscribed: Subscribed) -> None:
         self._thread, self.subscribed = thread, subscribed
 
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        return self.subscribed.warnings
+
     def __iter__(self) -> Iterator[Delivery | GapNotice]:
         while (item := self.next()) is not None:
             yield item

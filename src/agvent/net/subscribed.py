@@ -18,7 +18,8 @@ class Subscribed:
     """An open subscription: iterate over it, or over its `batches()`. What was given is acknowledged when the next one
     is asked for.
 
-    `confirmed` has the epoch since which each entry broker knows it, `pending` those that do not yet. What comes to one
+    `confirmed` has the epoch since which each entry broker knows it, `pending` those that do not yet. `warnings` say
+    what its filter asks that no advertisement of its type has: it may match when another one comes. What comes to one
     that was opened `into` another is given there."""
 
     def __init__(self, subscription: Subscription, into: Subscribed | None = None) -> None:
@@ -26,6 +27,7 @@ class Subscribed:
         self.admits = False
         self.confirmed: dict[str, int] = {}
         self.pending: tuple[str, ...] = ()
+        self.warnings: tuple[str, ...] = ()
         self._waiting: deque[Delivery | Batch | GapNotice] = deque() if into is None else into._waiting
         self._given: Delivery | Batch | GapNotice | None = None
         self._came: asyncio.Event = asyncio.Event() if into is None else into._came

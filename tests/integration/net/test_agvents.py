@@ -287,6 +287,34 @@ def test_an_agvent_of_an_earlier_version_has_its_own_behaviours() -> None:
         assert "is_old" not in dir(agvents[1])
 
 
+def test_what_cannot_be_advertised_is_named() -> None:
+    """A class that is none of agvents, the base of them all, an agvent itself, and what is no type."""
+    wrong: list[tuple[Any, str]] = [
+        (int, "int is no agvent class"),
+        (Agvent, "Agvent is no agvent class"),
+        (Rude(n=1), "a Rude cannot be advertised"),
+        (None, "a NoneType cannot be advertised"),
+    ]
+    with local_broker() as url, connect(url, name="eve") as eve:
+        for given, message in wrong:
+            with pytest.raises(CallerError, match=message):
+                eve.advertise(given)
+
+
+def test_a_subscriber_is_warned_of_what_a_type_has_not() -> None:
+    """Until somebody advertises a version that has it; the subscription is open all the same."""
+    earlier, later = priced()
+    with local_broker() as url, connect(url, name="house") as house, connect(url, name="shop") as shop:
+        assert shop.subscribe("is_old()", type="Wine").warnings == ()
+        house.advertise(later)
+        warned = shop.subscribe("is_old()", type="Wine")
+        assert warned.warnings == ("Wine has no behaviour is_old",)
+        house.advertise(earlier)
+        assert shop.subscribe("is_old()", type="Wine").warnings == ()
+        house.publish(earlier(n=2))
+        assert isinstance(warned.next(30), Delivery)
+
+
 class Broken(Agvent):
     """Python takes it, and no worker does."""
 

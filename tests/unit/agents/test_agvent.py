@@ -397,3 +397,32 @@ def test_versions_live_side_by_side() -> None:
     types = [type_of(made()) for made in (first, mended, wider)]
     assert types[0].schema == types[1].schema != types[2].schema
     assert types[0].program == types[2].program != types[1].program
+
+
+class Card(Agvent):
+    """Has a field of each secrecy."""
+
+    name: str
+    tags: list[str] = []  # noqa: RUF012  copied for each
+    _pin: str = "secret"
+    limit: Opaque[int] = 7
+    deal: Sealed[str] = "secret"
+
+
+def test_an_agvent_has_copies_of_what_it_was_given() -> None:
+    """What its maker changes afterwards is another list."""
+    tags = ["a"]
+    card = Card(name="ann", tags=tags)
+    tags.append("b")
+    assert card.tags == ["a"]
+    assert Card(name="ann").tags is not Card(name="ann").tags
+
+
+def test_an_agvent_shows_its_public_fields_and_equals_one_with_the_same_fields() -> None:
+    """Nothing hidden, opaque or sealed is shown; all of it counts."""
+    card = Card(name="ann")
+    assert repr(card) == "Card(name='ann', tags=[])"
+    assert card == Card(name="ann")
+    assert card != Card(name="ann", _pin="other")
+    assert card != "ann"
+    assert type(card).__hash__ is None

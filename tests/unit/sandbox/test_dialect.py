@@ -138,6 +138,22 @@ def test_what_is_refused_fails_in_a_worker_and_what_to_write_instead_runs(
     assert fault(session, INSTEAD[refused]) == ""
 
 
+def test_what_differs_from_python_is_what_the_docs_say(session: monty.MontySession) -> None:
+    """docs/agvents.md names these; if this fails, they are to be taken out there."""
+    assert (session.feed_run("round(2.675, 2)"), round(2.675, 2)) == (2.68, 2.67)
+    for code in (
+        "f = 'a'.upper",
+        "found = (n for n in [1])\nnext(found)",
+        "(0.5).hex()",
+        "(0.5).as_integer_ratio()",
+        "(1).real",
+        "range(3).stop",
+        "range(3).index(1)",
+    ):
+        assert fault(session, code) != "", code
+    assert session.feed_run("hasattr('a', '__len__')") is False
+
+
 def ordered(self: Any) -> int:
     return len(OrderedDict(a=self.n))
 

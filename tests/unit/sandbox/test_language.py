@@ -10,7 +10,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from functools import reduce
 from typing import Any
@@ -31,7 +31,14 @@ from agvent.wire.parts import Call
 from tests.sandboxes import trusted
 
 PRIMES = (2, 3, 5, 7)
-NESTED: dict[str, Any] = {"a": [1, 2.5, None, True, b"x"], "b": ("t",), "c": frozenset({"s"}), "d": float("inf")}
+BEGAN = datetime(2000, 1, 1, 12, tzinfo=timezone(timedelta(hours=2)))
+NESTED: dict[str, Any] = {
+    "e": [BEGAN],
+    "a": [1, 2.5, None, True, b"x"],
+    "b": ("t",),
+    "c": frozenset({"s"}),
+    "d": float("inf"),
+}
 
 
 class Tour(Agvent):
@@ -41,6 +48,7 @@ class Tour(Agvent):
     born: datetime
     scores: dict[str, Any]
     LIMITS = (1, 10)
+    ENDED = datetime(2024, 2, 29, tzinfo=UTC)
 
     def comprehensions(self) -> list[int]:
         squares = [n * n for n in PRIMES if n % 2]
@@ -111,6 +119,9 @@ class Tour(Agvent):
     def times(self) -> datetime:
         return self.born + timedelta(days=1) if self.born > datetime(2000, 1, 1, tzinfo=UTC) else self.born
 
+    def moments(self) -> list[datetime]:
+        return [BEGAN, self.ENDED, *NESTED["e"]] if BEGAN < self.born < self.ENDED else []
+
     def modules(self) -> dict[str, Any]:
         groups = defaultdict(list)
         for word in self.words:
@@ -162,6 +173,7 @@ CALLS = (
     Call("formats", (1234.567,)),
     Call("multiline", ()),
     Call("times", ()),
+    Call("moments", ()),
     Call("modules", ()),
     Call("constants", ()),
     Call("values", ()),
