@@ -253,6 +253,7 @@ class Client:
         """Ends a subscription, by its handle or its id; what it was owed is void. False: its home had none of that id,
         or had ended it when the connection broke."""
         id = subscription if isinstance(subscription, str) else subscription.subscription.id
+        self._finish()  # what was acknowledged before is said before
         answer = await self._answer(self._session.unsubscribe(id))
         subscribed = self._subscribed.pop(id, None)
         if subscribed is not None:

@@ -153,7 +153,7 @@ class Fleet:
 
 def _not_up(member: Member) -> EnvironmentFault:
     said = member.said.strip().splitlines()
-    if said and "address already in use" in said[-1]:
+    if said and "address already in use" in said[-1].lower():
         return EnvironmentFault(
             f"port {member.address.port} is taken: {member.name} cannot listen there",
             hint="--first-port PORT chooses others, 0 whatever is free",

@@ -245,10 +245,10 @@ class Session:
     def take(self) -> list[AnyMessage]:
         """The messages to send now."""
         if self.attached:
-            self._say_in_order()
-            if self._owes_received:
+            if self._owes_received:  # first: what a request ends is not owed any more, and this was received before
                 self._owes_received = False
                 self._out.append(Received(*(inbox.acknowledged for inbox in self.inboxes)))
+            self._say_in_order()
             if len(self._sent) < self.credit and self._has_room:
                 self._gather()
             self._out.extend(Publish(publication) for publication in put_together(self._sendable()))

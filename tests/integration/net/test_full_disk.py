@@ -24,7 +24,7 @@ from pathlib import Path
 from agvent import connect
 from agvent.net.local import local_broker
 
-disk, said = Path(sys.argv[1]), []
+disk = Path(sys.argv[1])
 
 async def passed(url, events):
     async with connect(url, name="ada") as ada:
@@ -35,14 +35,13 @@ async def passed(url, events):
             assert delivery.event.attributes["n"] == n
             delivery.acknowledge()
 
-with local_broker(data=disk / "data", log=said.append) as url:
+with local_broker(data=disk / "data") as url:
     asyncio.run(passed(url, 12))
 with (disk / "filler").open("wb") as filler:
     os.posix_fallocate(filler.fileno(), 0, os.statvfs(disk).f_bavail * os.statvfs(disk).f_frsize)
 assert os.statvfs(disk).f_bavail == 0
-with local_broker(data=disk / "data", log=said.append) as url:
+with local_broker(data=disk / "data") as url:
     asyncio.run(passed(url, 40))
-assert [word for word in ("disk full", "room again") if not any(word in line for line in said)] == []
 """
 
 

@@ -156,7 +156,7 @@ def test_a_certificate_that_expires_ends_its_connections(keys: Path, tmp_path: P
     folder, lines = tmp_path / "keys", list[str]()
     shutil.copytree(keys, folder)
     make_certificate(folder, "client", "eve", grants=["subscribe *"], days=3 / 86_400)
-    make_certificate(folder, "broker", "B2", days=3 / 86_400)
+    make_certificate(folder, "broker", "B2", days=3 / 86_400, replace=True)
     with local_broker("B1", tls=tls_of(keys, "B1"), log=lines.append) as url:
         to = {"B1": address_of(url)}
         with (
