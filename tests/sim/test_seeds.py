@@ -20,7 +20,7 @@ from tests.sim import undone
 CHUNK = 20
 FOUND: dict[str, tuple[Plan, undone.Undo]] = {
     "a request that was superseded was said again after a break": (
-        plan_of(11, faults="partitions"),
+        plan_of(12, faults="partitions"),
         undone.says_again_what_was_superseded,
     ),
     "an event entered before its home had answered the advertisement": (
@@ -28,11 +28,11 @@ FOUND: dict[str, tuple[Plan, undone.Undo]] = {
         undone.takes_no_answer_for_nobody,
     ),
     "a delivery that expired was never acknowledged": (
-        plan_of(124, faults="partitions"),
+        plan_of(18, faults="partitions"),
         undone.passes_over_what_expired,
     ),
     "copies for two homes went opposite ways round a ring": (
-        plan_of(65, topology="grid", faults="none"),
+        plan_of(267, topology="grid", faults="none"),
         undone.measures_to_the_microsecond,
     ),
     "a home's new incarnation was given the old one's predecessor": (
