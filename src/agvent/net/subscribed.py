@@ -38,6 +38,13 @@ class Subscribed:
         return self
 
     async def __anext__(self) -> Delivery | GapNotice:
+        if self.past is None and self._waiting:  # the common case without another coroutine
+            first = self._waiting[0]
+            if isinstance(first, Delivery) and first.admission is None:
+                if self._given is not None:
+                    self._given.acknowledge()
+                self._given = self._waiting.popleft()
+                return first
         item = await self._next()
         if isinstance(item, Batch):
             item, *others = item.deliveries

@@ -137,7 +137,8 @@ class Session:
         """Publishes an event and gives its sequence; it goes out when the broker's credit allows, together with its
         neighbours."""
         content, options = content_of(event), (to, destinations, expires, fast)
-        check_event(content, to, destinations)
+        if to or destinations or len(content) > limits.EVENT_BYTES_MAX:  # a call for each of many events costs
+            check_event(content, to, destinations)
         if not self._gathering.join(content, options):
             self._gather()
             self._gathering.join(content, options)
