@@ -9,7 +9,7 @@ import asyncio
 import threading
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 import uvloop
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from agvent.net.seals import Seals
 
 Result = TypeVar("Result")
+
+SETTLE_SECONDS: Final = 0.1
+"""How long a cancelled TLS handshake takes to let go of its socket."""
 
 
 class LoopThread:
@@ -52,10 +55,21 @@ class LoopThread:
             raise
 
     def close(self) -> None:
+        self.wait(_settled())
         self.wait(self.loop.shutdown_default_executor())
         self.loop.call_soon_threadsafe(self.loop.stop)
         self._thread.join()
         self.loop.close()
+
+
+async def _settled() -> None:
+    """Waits until what was cancelled has ended, and a connection that was still shaking hands is closed: the loop does
+    not close with one that is open."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
+    await asyncio.sleep(SETTLE_SECONDS if others else 0.01)
 
 
 class ScriptSubscription:

@@ -51,7 +51,9 @@ def create_log(path: str | os.PathLike[str]) -> None:
         (log / HEADS).mkdir(parents=True)
         for stream in STREAMS:
             write_head(log, Head(stream=stream))
-        (log / "log.json").write_bytes(msgspec.json.encode(Marker(FORMAT)) + b"\n")
+        partial = log / ".log.json"  # renamed: whoever looks meanwhile sees no log, or a whole one
+        partial.write_bytes(msgspec.json.encode(Marker(FORMAT)) + b"\n")
+        partial.replace(log / "log.json")
     except OSError as error:
         raise LogFileError(f"cannot make a log in {log}: {error.strerror}") from None
     sync_folder(log)
