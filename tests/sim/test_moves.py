@@ -12,8 +12,10 @@ from agvent.broker.records import Arrived, CaughtUp
 from agvent.broker.repeats import Repeats
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
+from agvent.session.session import Session
 from agvent.sim.checkers.lost import lost
 from agvent.sim.ledger import Ledger
+from agvent.sim.network import Conditions
 from agvent.sim.plan import plan_of
 from agvent.sim.run import run
 from agvent.types import AgventType
@@ -85,6 +87,66 @@ def test_what_was_there_first_waits_for_the_old_home() -> None:
     world.wait(20)
     assert numbers(world) == [1, 2, 3, 4, 5]
     assert leftovers(world) == []
+
+
+def mover(size: int, *, large_first: bool = True) -> Watched:
+    """A publisher at B1; ada is at home at B2, with a subscription of some size, and moves to B3 over a slow link."""
+    world = Watched([("B1", "B2"), ("B1", "B3")])
+    world.attach("p", "B1")
+    world.attach("ada", "B2")
+    world.wait(1)
+    subscriptions = [Subscription(id="large", context={"c": "c" * size}), Subscription(id="small")]
+    for subscription in subscriptions if large_first else reversed(subscriptions):
+        world.ask("ada", "subscribe", subscription)
+    world.wait(2)
+    world.move("ada", "B3")
+    world.network.paths["ada", "B3"].conditions = Conditions(delay_us=5_000, bytes_per_s=100_000)
+    return world
+
+
+def test_subscriptions_may_take_long_to_come_to_the_new_home() -> None:
+    """They are several frames, and events come between them: each arrives once for both, in order."""
+    world = mover(200_000)
+    for _ in range(50):
+        world.ask("p", "publish", Event())
+        world.wait(0.05)
+    world.wait(10)
+    got = world.delivered("ada")
+    assert [sequence for sequence, _ in got] == list(range(1, 51))
+    assert {id for _, ids in got for id in ids} == {"large", "small"}
+    assert leftovers(world) == []
+
+
+def test_a_client_may_go_on_before_it_has_said_where_it_was() -> None:
+    """The home in between is asked by the next one, and asks the first one itself."""
+    world = mover(200_000)
+    world.clients["ada"].leave()
+    world.wait(1)
+    world.move("ada", "B3")
+    world.wait(1)
+    publish(world, 3)
+    assert world.brokers["B3"].broker.tables.deliveries.clients["ada~1"].is_expected
+    world.move("ada", "B1")
+    world.wait(1)
+    publish(world, 2)
+    world.wait(30)
+    assert numbers(world) == [1, 2, 3, 4, 5]
+    assert leftovers(world) == []
+
+
+def test_another_process_is_given_what_waits_for_one_that_never_said_where_it_was() -> None:
+    """The small subscription is in force at the new home when the process ends, the Move has not come."""
+    world = mover(200_000, large_first=False)
+    world.wait(1)
+    publish(world, 2)
+    assert list(world.brokers["B3"].broker.tables.homes.current) == ["ada~1/small"]
+    world.clients["ada"].leave()
+    world.mend("ada", "B3")
+    world.clients["ada"].session = Session("ada")
+    world.clients["ada"].back()
+    world.wait(10)
+    publish(world, 1)
+    assert numbers(world) == [1, 2, 3]
 
 
 def test_a_client_may_go_on_before_it_has_all() -> None:

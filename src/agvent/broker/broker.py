@@ -252,7 +252,7 @@ class Broker:
             or self.clients.requests.open
             or self.tables.homes.replaced
             or self.streams.waiting
-            or self.tables.deliveries.moving
+            or self.moves.moving()
             or self.arriving.is_waiting
         )
 

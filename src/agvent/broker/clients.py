@@ -146,8 +146,10 @@ class Clients:
             if not self._has_room(attach.client):
                 self.out.send(link, Refused(0, 0, f"{attach.client!r} came back before it had what waited here for it"))
                 return
-            self.out.record(Joined(key))
+            self.out.record(Joined(key, moved=bool(attach.incarnation) and attach.broker != self.tables.name))
         client = self.tables.deliveries.clients[key]
+        if not attach.incarnation:  # another process, which knows of no other home
+            self.moves.expect_no_more(client)
         if (attach.broker, attach.incarnation) == (self.tables.name, self.tables.incarnation):
             self._acknowledge(client, attach.received, attach.fast_received, now)
         accepted = [self.tables.custody.accepted.get((attach.client, fast), 0) for fast in (False, True)]
@@ -196,14 +198,23 @@ class Clients:
         )
 
     def _move(self, link: str, client: str, message: Move, now: int) -> None:
+        try:
+            self._check_sources(client, message)
+        except CallerError:
+            self.moves.expect_no_more(self.tables.deliveries.clients[client])
+            raise
+        if message.sources:
+            self.moves.move(client, message.sources, now)
+        else:
+            self.moves.expect_no_more(self.tables.deliveries.clients[client])
+        self._done(link, message.request)
+
+    def _check_sources(self, client: str, message: Move) -> None:
         if len(message.sources) > limits.SOURCES_MAX:
             raise CallerError(f"more than {limits.SOURCES_MAX} homes before this one")
         for source in message.sources:
             if not is_key(source.client, name_of(client)):
                 raise CallerError(f"{name_of(client)!r} cannot move what is {source.client[:40]!r}'s")
-        if message.sources:
-            self.moves.move(client, message.sources, now)
-        self._done(link, message.request)
 
     # Advertisements
 

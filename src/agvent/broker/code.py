@@ -7,6 +7,7 @@ the type that it came with: it says what a subscriber may call of them. The brok
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from agvent import limits
 from agvent.broker.advertisements import Advertisements
@@ -16,15 +17,16 @@ from agvent.wire.codec import encode_value
 
 
 class Code:
-    """Signed programs, by publisher and hash, the oldest first. `count` is how many came: it only grows."""
+    """Signed programs by publisher, each by its hash, the oldest first. `count` is how many came: it only grows."""
 
     def __init__(self) -> None:
-        self._kept: dict[tuple[str, str], Brought] = {}
-        self._bytes = 0  # of all that is kept
+        self._kept: dict[str, dict[str, Brought]] = {}
+        self._bytes: dict[str, int] = {}  # of what is kept of each publisher
+        self._total = 0  # and of all of them
         self.count = 0
 
     def __iter__(self) -> Iterator[Brought]:
-        return iter(self._kept.values())
+        return chain.from_iterable(theirs.values() for theirs in self._kept.values())
 
     def __bool__(self) -> bool:
         return bool(self._kept)
@@ -37,19 +39,38 @@ class Code:
 
     def type_of(self, publisher: str, program: str) -> AgventType | None:
         """The type as this publisher advertised it with this program; None if that is not here."""
-        brought = self._kept.get((publisher, program))
+        brought = self._kept.get(publisher, {}).get(program)
         return brought.type if brought is not None else None
 
     def bring(self, record: Brought) -> None:
-        """Keeps one; beyond CODE_BYTES_MAX the oldest go."""
-        key = record.publisher, record.program
-        if key in self._kept:
-            self._bytes -= _size(self._kept.pop(key))
-        self._kept[key] = record
-        self._bytes += _size(record)
+        """Keeps one; beyond CODE_BYTES_MAX the oldest of whoever has most go, and the one that came last stays."""
+        self._drop(record.publisher, record.program)
+        self._kept.setdefault(record.publisher, {})[record.program] = record
+        self._add(record.publisher, _size(record))
         self.count += 1
-        while self._bytes > limits.CODE_BYTES_MAX and len(self._kept) > 1:
-            self._bytes -= _size(self._kept.pop(next(iter(self._kept))))
+        while self._total > limits.CODE_BYTES_MAX and not self._is_only(record):
+            most = max(self._bytes, key=lambda who: (not self._is_last(who, record), self._bytes[who]))
+            self._drop(most, next(iter(self._kept[most])))
+
+    def _is_last(self, publisher: str, record: Brought) -> bool:
+        """Is this all that is kept of a publisher?"""
+        return publisher == record.publisher and len(self._kept[publisher]) == 1
+
+    def _is_only(self, record: Brought) -> bool:
+        """Is this all that is kept?"""
+        return len(self._kept) == 1 and self._is_last(record.publisher, record)
+
+    def _add(self, publisher: str, size: int) -> None:
+        self._bytes[publisher] = self._bytes.get(publisher, 0) + size
+        self._total += size
+
+    def _drop(self, publisher: str, program: str) -> None:
+        """Keeps it no longer, if it is there."""
+        theirs = self._kept.get(publisher, {})
+        if program in theirs:
+            self._add(publisher, -_size(theirs.pop(program)))
+            if not theirs:
+                del self._kept[publisher], self._bytes[publisher]
 
     def snapshot(self, advertisements: Advertisements) -> Iterator[Brought]:
         """What no advertisement has any more: the others bring their own."""
@@ -57,7 +78,8 @@ class Code:
         yield from (brought for brought in self if brought.code not in advertised)
 
     def check(self) -> None:
-        assert self._bytes == sum(map(_size, self))
+        assert self._total == sum(self._bytes.values())
+        assert self._bytes == {who: sum(map(_size, theirs.values())) for who, theirs in self._kept.items()}
 
 
 def _size(brought: Brought) -> int:

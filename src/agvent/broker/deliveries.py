@@ -16,7 +16,7 @@ from itertools import takewhile
 import msgspec
 
 from agvent import limits
-from agvent.broker.handover import Moving
+from agvent.broker.handover import Moving, expected
 from agvent.broker.records import (
     Acknowledged,
     Arrived,
@@ -194,6 +194,11 @@ class Client(msgspec.Struct):
         """Is something of before still to come?"""
         return self.moving is not None and not self.moving.is_done
 
+    @property
+    def is_expected(self) -> bool:
+        """Was it elsewhere before, and has not said where?"""
+        return self.moving is not None and not (self.moving.is_begun or self.moving.is_done)
+
 
 class Deliveries:
     """All clients this broker is home to."""
@@ -231,6 +236,9 @@ class Deliveries:
         first = first_number(record.client)
         durable = Queue(first, first, waiting={}, expires={})
         self._file(Client(record.client, durable, self._fast_queue()))
+        if record.moved:
+            self.clients[record.client].moving = expected(record.client)
+            self.moving[record.client] = None
 
     def recall(self, record: Queued) -> None:
         """A client from a snapshot."""
@@ -282,10 +290,10 @@ class Deliveries:
     # Moves
 
     def move(self, record: Moved) -> None:
-        first = record.sources[0]
-        self.clients[record.client].moving = Moving(
-            (first.broker, first.client), record.sources, first.received, [], []
-        )
+        client = self.clients[record.client]
+        if client.moving is None or client.moving.is_begun or client.moving.is_done:
+            client.moving = expected(record.client)
+        client.moving.begin(record.sources)
         self.moving[record.client] = None
 
     def hand(self, record: Handed) -> None:
@@ -336,6 +344,7 @@ class Deliveries:
     def leave(self, record: Left) -> None:
         del self.clients[record.client]
         self.stirred.pop(record.client, None)
+        self.moving.pop(record.client, None)
         keys = self._keys[name_of(record.client)]
         del keys[record.client]
         if not keys:

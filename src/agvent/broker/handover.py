@@ -44,8 +44,14 @@ def merged(handed: Sequence[EventKey], waiting: Sequence[EventKey]) -> Iterator[
     yield from ((False, place) for place in range(len(waiting)) if place not in gone)
 
 
+def expected(client: str) -> Moving:
+    """The move of a client that was elsewhere and has not said where."""
+    return Moving(("", client), (), 0, [], [])
+
+
 class Moving(msgspec.Struct):
-    """Where a client's move stands: sources to ask, then a `mark` to be passed, then done.
+    """Where a client's move stands: not begun until it has said where it was, then sources to ask, then a `mark` to be
+    passed, then done.
 
     `taken` is how far the first of its sources has handed over. `origin` is the broker and the client's key there: the
     same move said again is recognised by it. `mark` is a position of this home's stream after the last source ended:
@@ -65,6 +71,15 @@ class Moving(msgspec.Struct):
 
     def __post_init__(self) -> None:
         self.handed_bytes, self.waiting_bytes = _bytes_in(self.handed), _bytes_in(self.waiting)
+
+    @property
+    def is_begun(self) -> bool:
+        """Has the client said where it was?"""
+        return bool(self.origin[0])
+
+    def begin(self, sources: tuple[Source, ...]) -> None:
+        first = sources[0]
+        self.origin, self.sources, self.taken = (first.broker, first.client), sources, first.received
 
     def hand(self, passed: Sequence[Passed]) -> None:
         self.handed += passed

@@ -1,10 +1,11 @@
 """Clients that move from one home to another, with nothing lost, doubled or out of order.
 
-The client attaches to the new home, says its subscriptions there, and where it was before (Move). The new home asks the
-old one for what it has (Claim), again and again until all is there: each answer (Handing) continues after the number
-that is on the new home's disk. When the new home's subscriptions are in force at every broker, the Claim says so, and
-the old home closes its own. Until then both may be sent an event; after that only the new one is. When the copies from
-before the close have come, and the last delivery was taken, the old home is drained and forgets the client.
+The client attaches to the new home, says its subscriptions there, and where it was before (Move). From the attaching on
+what comes for it waits. The new home asks the old one for what it has (Claim), again and again until all is there: each
+answer (Handing) continues after the number that is on the new home's disk. When the new home's subscriptions are in
+force at every broker, the Claim says so, and the old home closes its own. Until then both may be sent an event; after
+that only the new one is. When the copies from before the close have come, and the last delivery was taken, the old home
+is drained and forgets the client.
 
 What comes to either home waits at the new one. When the old one is drained, the new one marks a position of its stream,
 and when nothing from before that can come any more, it has everything and puts it in order (`handover.py`). The price
@@ -45,9 +46,9 @@ class Moves:
         self._silent_since: dict[tuple[str, str], int] = {}  # client, source -> since when it has not answered
 
     def moving(self) -> list[Client]:
-        """The clients that have not everything of before yet."""
-        deliveries = self.tables.deliveries
-        return [deliveries.clients[name] for name in deliveries.moving]
+        """The clients that said where they were, and have not everything of before yet."""
+        clients = map(self.tables.deliveries.clients.__getitem__, self.tables.deliveries.moving)
+        return [client for client in clients if not client.is_expected]
 
     # The new home
 
@@ -58,6 +59,11 @@ class Moves:
         if client.moving is None or client.moving.origin != (first.broker, first.client):
             self.out.record(Moved(key, sources))
             self._ask(client, now)
+
+    def expect_no_more(self, client: Client) -> None:
+        """The client will not say where it was before: it is given what waits here."""
+        if client.is_expected:
+            self.out.record(CaughtUp(client.name))
 
     def tick(self, now: int) -> None:
         for client in self.moving():
@@ -159,13 +165,15 @@ class Moves:
         if source.incarnation != self.tables.incarnation:
             return  # of what this broker was before it lost its disk; the other learns that by itself
         client = self.tables.deliveries.clients.get(source.client)
-        if client is None and claim.before:  # the client never told this broker where it was before
-            self.out.record(Joined(source.client))
+        if claim.before and (client is None or client.is_expected):  # it never told this broker where it was before
+            if client is None:
+                self.out.record(Joined(source.client))
             self.out.record(Moved(source.client, claim.before))
             client = self.tables.deliveries.clients[source.client]
         if client is None:
             self._hand(claim, (), True, now)
             return
+        self.expect_no_more(client)
         is_known = client.claimed  # so it is attached nowhere
         self._take_note(client, claim, now)
         if is_known and claim.close and self.is_drained(client):
@@ -198,7 +206,8 @@ class Moves:
 
     def is_drained(self, client: Client) -> bool:
         """Is there nothing here for a client, nor anything to come?"""
-        return not (client.durable.waiting or client.is_moving or self.tables.homes.of_client(client.name))
+        is_owed = client.durable.waiting or (client.is_moving and not client.is_expected)
+        return not (is_owed or self.tables.homes.of_client(client.name))
 
     def _next(self, client: Client) -> tuple[Passed, ...]:
         """The deliveries after what was taken, as many as a client would be sent and a message may hold."""

@@ -151,9 +151,11 @@ class Ended(Record, frozen=True, tag=42):
 
 
 class Joined(Record, frozen=True, tag=12):
-    """A client is attached here for the first time."""
+    """A client is attached here for the first time. `moved`: it was elsewhere before and will say where (Moved); what
+    arrives for it until then waits."""
 
     client: str
+    moved: bool = False
 
 
 class Acknowledged(Record, frozen=True, tag=13):

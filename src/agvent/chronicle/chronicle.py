@@ -30,6 +30,7 @@ from agvent.broker.records import (
     Handed,
     HandedOver,
     Heard,
+    Joined,
     Marked,
     Moved,
     Noticed,
@@ -81,6 +82,7 @@ class Chronicle:
             Arrived: self._arrived,
             Acknowledged: self._acknowledged,
             Noticed: self._noticed,
+            Joined: self._joined,
             Moved: lambda record, _: setattr(self._waiting(record.client), "moving", True),
             Handed: self._handed,
             HandedOver: self._handed_over,
@@ -258,6 +260,10 @@ class Chronicle:
         if client not in self.carried.clients:
             self.carried.clients[client] = Waiting(first_number(client), {}, False, [], [])
         return self.carried.clients[client]
+
+    def _joined(self, record: Joined, _at: int) -> None:
+        if record.moved:
+            self._waiting(record.client).moving = True
 
     def _handed(self, record: Handed, _at: int) -> None:
         delivery = record.passed.delivery

@@ -31,6 +31,10 @@ LOAD_US: Final = 50
 """What each attached client adds to a broker's round trip in the choice: about what a message of each costs it."""
 
 
+ATTACHING: Final = 0
+"""The request that a refusal of the Attach itself names."""
+
+
 class Found(msgspec.Struct, frozen=True):
     """A broker that answered, and how long that took."""
 
@@ -65,6 +69,7 @@ class Attachment:
         self._ended: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
         self._is_due = False
+        self._is_turned_away = False  # by a broker that may have it later
         self._is_over = False  # it was turned away for good
 
     async def open(self) -> None:
@@ -115,6 +120,12 @@ class Attachment:
         while True:
             assert self._ended is not None
             await self._ended
+            if self._is_turned_away:
+                if not self.session.broker:  # no broker has had it yet: another try would not help
+                    self._give_up(self.trouble)
+                    return
+                await asyncio.sleep(limits.REDIAL_SECONDS_MAX)
+                self._is_turned_away, self.home = False, None
             lost_at = time.monotonic()
             wait = limits.REDIAL_SECONDS_MIN
             while True:
@@ -125,11 +136,14 @@ class Attachment:
                 except NetworkFault as error:
                     self.trouble = str(error)
                 except CallerError as error:  # a token that has expired, for one: no other try would help
-                    self.trouble, self._is_over = str(error), True
-                    self.say()
+                    self._give_up(str(error))
                     return
                 await asyncio.sleep(wait * (1 - random() / 2))
                 wait = min(2 * wait, limits.REDIAL_SECONDS_MAX)
+
+    def _give_up(self, reason: str) -> None:
+        self.trouble, self._is_over = reason, True
+        self.say()
 
     def _begin(self, found: Found) -> None:
         self.home, self.trouble = found.address, ""
@@ -153,6 +167,9 @@ class Attachment:
                 self.session.link_up()
             elif isinstance(one, Change):
                 connection.abort("the broker began anew")
+            elif isinstance(one, Refused) and one.request == ATTACHING and not one.sequence:
+                self._is_turned_away = True
+                connection.abort(one.reason)
             else:
                 told += self.session.receive(one)
         if told:
@@ -184,7 +201,8 @@ class Attachment:
             connection.pump()
 
     def _refuse(self) -> None:
-        """Tells whoever asked something why nobody will answer."""
+        """Tells whoever asked or published something why nobody will answer."""
+        self._told([Refused(ATTACHING, 0, self.trouble)])
         for number, request in list(self.session.requests.items()):
             if not isinstance(request, Move):
                 self._told(self.session.receive(Refused(number, 0, self.trouble)))

@@ -29,7 +29,7 @@ from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.net.address import Address
 from agvent.net.admission import Admission
-from agvent.net.attachment import Attachment
+from agvent.net.attachment import ATTACHING, Attachment
 from agvent.net.deliveries import Arrival, Batch, Delivery, GapNotice
 from agvent.net.receipts import Receipt, Receipts
 from agvent.net.rows import Events, rows_of
@@ -41,7 +41,6 @@ from agvent.types import AgventType
 from agvent.wire.client_messages import (
     Advertised,
     Advertisements,
-    Attached,
     Deliver,
     Done,
     Gap,
@@ -108,13 +107,17 @@ class Client:
         self._known: dict[str, tuple[AgventType, ...]] = {}  # the advertised types that this client last heard of
         self.stopped: deque[Stopped] = deque(maxlen=limits.STOPPED_KEPT_MAX)
         """What happened to agvents of this client's: behaviours and routes that failed, and budgets that were spent."""
-        self._attached = asyncio.Event()
         self._room = asyncio.Event()
+        self._over = ""  # why no broker will have it any more
 
     async def __aenter__(self) -> Self:
         self._loop, self._thread = asyncio.get_running_loop(), threading.get_ident()
-        await self._attachment.open()
-        await self._attached.wait()
+        try:
+            await self._attachment.open()
+            await self._answer_to(ATTACHING)
+        except BaseException:
+            await self._attachment.close()
+            raise
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -343,6 +346,8 @@ class Client:
 
     async def _wait_for_room(self) -> None:
         while self._is_full:
+            if self._over:
+                raise CallerError(self._over)
             self._room.clear()
             await self._room.wait()
 
@@ -384,10 +389,10 @@ class Client:
                 self._arrive(message)
             elif isinstance(message, Published):
                 self._settle(message)
-            elif isinstance(message, Attached):
-                self._attached.set()
             elif isinstance(message, Refused) and message.sequence:
                 self._refused.setdefault((message.fast, message.sequence), message.reason)
+            elif isinstance(message, Refused) and message.request == ATTACHING:
+                self._give_up(message)
             elif isinstance(message, Stopped):
                 self.stopped.append(message)
             else:
@@ -401,8 +406,19 @@ class Client:
                 answer.set_result(message)
         self._room.set()
 
+    def _give_up(self, refused: Refused) -> None:
+        """No broker will have it any more: whoever waits for one is told."""
+        self._over = refused.reason
+        self._resolve(refused)
+        for waiting in self._published:
+            for _, answer in waiting:
+                if not answer.done():
+                    answer.set_exception(CallerError(f"{refused.reason}; no broker has acknowledged this event"))
+            waiting.clear()
+        self._room.set()
+
     def _resolve(self, message: AnyMessage) -> None:
-        request = getattr(message, "request", 0)
+        request = getattr(message, "request", ATTACHING)
         if isinstance(message, InForce) and request in self._asked:
             subscribed = self._asked[request]
             subscribed.confirmed, subscribed.pending = message.confirmed, message.pending

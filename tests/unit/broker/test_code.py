@@ -11,8 +11,8 @@ from agvent.types import AgventType
 from agvent.wire.broker_messages import Entry
 
 
-def entry(version: int, program: str, code: bytes, *, live: bool = True) -> Entry:
-    return Entry(version, "house", AgventType(name="Book", program=program), live, code)
+def entry(version: int, program: str, code: bytes, *, live: bool = True, publisher: str = "house") -> Entry:
+    return Entry(version, publisher, AgventType(name="Book", program=program), live, code)
 
 
 def tables(*entries: Entry) -> Tables:
@@ -59,6 +59,17 @@ def test_beyond_the_bound_the_oldest_goes(monkeypatch: pytest.MonkeyPatch) -> No
     assert kept(tables(entry(1, "a", b"a"), entry(2, "b", b"b" * 1_001))) == [b"b" * 1_001]
     wordy = AgventType(name="Book", program="w", description="w" * 1_000)
     assert kept(tables(entry(1, "a", b"a"), Entry(2, "house", wordy, True, b"w"))) == [b"w"]
+
+
+def test_whoever_brings_most_loses_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who brings one program after another pushes out none of another publisher's."""
+    monkeypatch.setattr(limits, "CODE_BYTES_MAX", 10_000)
+    modest = entry(1, "modest", b"m" * 1_000)
+    many = [entry(2 + n, f"p{n}", b"%d" % n * 900, publisher="shop") for n in range(12)]
+    full = tables(modest, *many)
+    assert full.code.type_of("house", "modest") == modest.type
+    assert full.code.type_of("shop", "p11") == many[-1].type
+    assert full.code.type_of("shop", "p0") is None
 
 
 def test_each_program_has_the_type_that_it_came_with() -> None:
