@@ -12,6 +12,7 @@ import pyarrow
 import pytest
 
 from agvent import Event, connect, decode_event, limits
+from agvent.broker.clients import Clients
 from agvent.errors import CallerError, FilterError, NetworkFault, RefusedError
 from agvent.event import EventId
 from agvent.net.address import address_of
@@ -437,6 +438,42 @@ def test_mistakes_are_the_callers(url: str) -> None:
 
     with pytest.raises(CallerError, match="cannot be a name"):
         connect(url, name="a/b")
+    asyncio.run(story())
+
+
+def test_a_client_that_no_broker_has_is_told_so(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When it connects."""
+    monkeypatch.setattr(Clients, "_has_room", lambda *_: False)
+
+    async def story() -> None:
+        async with asyncio.timeout(20), connect(url, name="ada"):
+            raise AssertionError("it is attached")
+
+    with pytest.raises(CallerError, match="came back before it had what waited"):
+        asyncio.run(story())
+
+
+def test_what_no_broker_will_acknowledge_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is turned away for good: what it published and what it asked, before and after, and where it waits for
+    room."""
+
+    async def story() -> None:
+        async with asyncio.timeout(20), connect(url, name="ada") as ada:
+            ada._session.credit = 0
+            waiting = [asyncio.create_task(ada.publish({"n": n})) for n in range(3)]
+            await asyncio.sleep(0.1)
+            ada._attachment._give_up("the token expired")
+            for one in waiting:
+                with pytest.raises(CallerError, match="the token expired; no broker has acknowledged"):
+                    await one
+            with pytest.raises(CallerError, match="the token expired"):
+                await ada.publish({"n": 4})
+            with pytest.raises(CallerError, match="the token expired"):
+                await ada.advertise("Book")
+            monkeypatch.setattr(limits, "CLIENT_UNACKNOWLEDGED_MAX", 1)
+            with pytest.raises(CallerError, match="the token expired"):
+                await ada.publish({"n": 5})
+
     asyncio.run(story())
 
 
