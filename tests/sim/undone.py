@@ -9,15 +9,17 @@ from random import Random
 import msgspec
 import pytest
 
-from agvent.broker import deliveries, routes
+from agvent.broker import queues, routes
 from agvent.broker.arrivals import Arrivals, Chain
 from agvent.broker.arriving import Arriving
+from agvent.broker.attachments import Attachments
 from agvent.broker.clients import Clients
 from agvent.broker.custody import Custody, key_of
-from agvent.broker.deliveries import Deliveries, Queue
+from agvent.broker.deliveries import Deliveries
 from agvent.broker.dispatch import Dispatch
 from agvent.broker.entering import Entrance
 from agvent.broker.gossip import Gossip
+from agvent.broker.queues import Queue
 from agvent.broker.router import Router
 from agvent.broker.routes import HOP_US, QUEUED_US, Routes
 from agvent.session.session import Session
@@ -62,10 +64,8 @@ def keeps_what_a_lost_disk_sent(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_fast_gaps_for_durable(patch: pytest.MonkeyPatch) -> None:
-    gap = deliveries._gap
-    patch.setattr(
-        deliveries, "_gap", lambda delivery, reason: msgspec.structs.replace(gap(delivery, reason), fast=False)
-    )
+    gap = queues._gap
+    patch.setattr(queues, "_gap", lambda delivery, reason: msgspec.structs.replace(gap(delivery, reason), fast=False))
 
 
 def measures_to_the_microsecond(patch: pytest.MonkeyPatch) -> None:
@@ -162,15 +162,15 @@ def keeps_the_event_that_was_let_go(patch: pytest.MonkeyPatch) -> None:
 
 
 def acknowledges_to_whoever_is_there(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Clients, "_tell", lambda clients, link, attachment, message: clients.out.send(link, message))
+    patch.setattr(Attachments, "tell", lambda attached, link, attachment, message: attached._out.send(link, message))
 
 
 def delivers_before_its_record(patch: pytest.MonkeyPatch) -> None:
     deliver = Clients._deliver
 
     def hasty(clients: Clients, until: dict[str, int], now: int) -> None:
-        queues = clients.tables.deliveries.clients
-        deliver(clients, {name: queues[name].durable.number for name in until if name in queues}, now)
+        theirs = clients.tables.deliveries.clients
+        deliver(clients, {name: theirs[name].durable.number for name in until if name in theirs}, now)
 
     patch.setattr(Clients, "_deliver", hasty)
 

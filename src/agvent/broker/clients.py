@@ -12,21 +12,21 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.advertisements import tombstone
+from agvent.broker.attachments import Attachment, Attachments
 from agvent.broker.changes import Changes
-from agvent.broker.covering import calls_behaviours
 from agvent.broker.deliveries import Client
-from agvent.broker.entering import Entrance, is_self_routing
+from agvent.broker.entering import Entrance
 from agvent.broker.foresight import Foresight
 from agvent.broker.gossip import Gossip
-from agvent.broker.homes import key_of, parsed_to
+from agvent.broker.homes import key_of
 from agvent.broker.moving import Moves
 from agvent.broker.outbox import Outbox
+from agvent.broker.publishing import Publishing
 from agvent.broker.records import Acknowledged, Curtailed, Ended, Joined, Left, Noticed
 from agvent.broker.requests import Requests
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
 from agvent.errors import AgventError, CallerError, SubscriptionError
-from agvent.wire.batches import taken_apart
 from agvent.wire.broker_messages import Entry, Interest
 from agvent.wire.client_messages import (
     Advertise,
@@ -37,7 +37,6 @@ from agvent.wire.client_messages import (
     GetAdvertisements,
     Move,
     Publish,
-    Published,
     Received,
     Refused,
     Subscribe,
@@ -45,41 +44,9 @@ from agvent.wire.client_messages import (
     Unadvertise,
     Unsubscribe,
 )
-from agvent.wire.lines import has_lines, types_in
 from agvent.wire.messages import AnyMessage
 from agvent.wire.names import MARK, MOVES_MAX, client_key, is_key, moves_of, name_of
-from agvent.wire.parts import Publication
-from agvent.wire.sizes import check_event, check_request, size_of
-
-
-class Attachment(msgspec.Struct):
-    """A client, by its key, on its link. `expected` are the next sequences, durable and fast; later ones wait in
-    `early`."""
-
-    client: str
-    expected: list[int]
-    early: dict[tuple[bool, int], Publication]
-    early_bytes: int = 0  # of the events in it
-
-    def keep(self, publication: Publication) -> None:
-        """Keeps one that is early, as far as a client may have any unacknowledged; who sends more sends in vain."""
-        if len(self.early) < limits.PUBLISH_UNDER_WAY_MAX and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
-            expected = self.expected[publication.fast]
-            place = (publication.fast, max(publication.first, expected))
-            before = self.early.get(place)
-            self.early[place] = publication
-            self.early_bytes += len(publication.event) - (len(before.event) if before is not None else 0)
-
-    def following(self, *, fast: bool) -> Publication | None:
-        """The one whose turn it is, if it came early."""
-        publication = self.early.pop((fast, self.expected[fast]), None)
-        if publication is not None:
-            self.early_bytes -= len(publication.event)
-        return publication
-
-    @property
-    def name(self) -> str:
-        return name_of(self.client)
+from agvent.wire.sizes import check_request, size_of
 
 
 class Clients:
@@ -96,12 +63,12 @@ class Clients:
         foresight: Foresight,
         out: Outbox,
     ) -> None:
-        self.tables, self.streams, self.gossip, self.entrance, self.out = tables, streams, gossip, entrance, out
-        self.moves, self.changes, self.foresight = moves, changes, foresight
+        self.tables, self.streams, self.gossip, self.out = tables, streams, gossip, out
+        self.moves, self.changes = moves, changes
         self.requests = Requests(tables, streams)
-        self.attached: dict[str, Attachment] = {}
+        self.attached = Attachments(out)
+        self.publishing = Publishing(tables, entrance, foresight, self.attached, out)
         self._untold: dict[str, dict[str, None]] = {}  # clients that are away -> types whose last publisher went
-        self._early: dict[str, None] = {}  # every link whose client has publications that wait, and perhaps others
         self._do: dict[type, Callable[[str, str, Any, int], None]] = {
             Advertise: self._advertise,
             Unadvertise: self._unadvertise,
@@ -125,7 +92,7 @@ class Clients:
 
     def lost_link(self, link: str) -> None:
         attachment = self.attached.pop(link, None)
-        self._early.pop(link, None)
+        self.publishing.lost_link(link)
         if attachment is not None:
             self.requests.drop(attachment.client)
             self.tables.deliveries.detach(link)
@@ -139,7 +106,7 @@ class Clients:
         if not 0 <= attach.moves < MOVES_MAX - 1:
             self.out.send(link, Refused(0, 0, f"a client moves at most {MOVES_MAX} times, not {attach.moves}"))
             return
-        for old in [old for old, attachment in self.attached.items() if attachment.name == attach.client]:
+        for old in self.attached.links_named(attach.client):
             self.lost_link(old)
         key = self._key(attach)
         if key not in self.tables.deliveries.clients:
@@ -308,126 +275,17 @@ class Clients:
 
     def _done(self, link: str, request: int, *, had: bool = True) -> None:
         attachment = self.attached[link]
-        self.out.when_synced(lambda: self._tell(link, attachment, Done(request, had)))
-
-    def _tell(self, link: str, attachment: Attachment, message: AnyMessage) -> None:
-        """Tells the client if it is still there. One that came back meanwhile asks again, and says first what it will
-        send: an acknowledgement from before would make that untrue."""
-        if self.attached.get(link) is attachment:
-            self.out.send(link, message)
+        self.out.when_synced(lambda: self.attached.tell(link, attachment, Done(request, had)))
 
     def tell(self, name: str, message: AnyMessage) -> None:
         """Tells a client something, if it is attached."""
-        for link, attachment in self.attached.items():
-            if attachment.name == name:
-                self.out.send(link, message)
+        for link in self.attached.links_named(name):
+            self.out.send(link, message)
 
     # Events
 
     def _publish(self, link: str, client: str, message: Publish, now: int) -> None:
-        """Events are taken in the order of their sequences: a large one may come later than its followers.
-
-        Where custody is full they wait, and with them their publisher, whose credit they are; and where as many of its
-        events wait for the answers of behaviours.
-        """
-        attachment, publication = self.attached[link], message.publication
-        if publication.publisher != attachment.name:
-            raise CallerError(f"{attachment.name!r} cannot publish as {publication.publisher!r}")
-        if not 0 < publication.count <= min(publication.sequence, limits.BATCH_EVENTS_MAX):
-            raise CallerError(f"a batch has at most {limits.BATCH_EVENTS_MAX} events, not {publication.count}")
-        if publication.sequence > limits.INT_MAX:
-            raise CallerError(f"a sequence is at most {limits.INT_MAX}, not {publication.sequence}")
-        expected, fast = attachment.expected, publication.fast
-        if publication.first > expected[fast] or self._is_full(attachment.name, fast=fast):
-            attachment.keep(publication)
-            self._early[link] = None
-            return
-        following: Publication | None = publication
-        while following is not None:
-            expected[fast] = max(expected[fast], following.sequence + 1)
-            self._accept(link, following, now)
-            following = None if self._is_full(attachment.name, fast=fast) else attachment.following(fast=fast)
-
-    def _is_full(self, publisher: str, *, fast: bool) -> bool:
-        return self.tables.custody.is_full() or self.entrance.is_full(publisher, fast=fast)
-
-    def _accept(self, link: str, publication: Publication, now: int) -> None:
-        """Gives an event to the dispatch, and acknowledges it when it is in; a repeat is only acknowledged."""
-        attachment = self.attached[link]
-        accepted = self.tables.custody.accepted.get((publication.publisher, publication.fast), 0)
-        if publication.sequence <= accepted:
-            self._published(link, attachment, publication)
-            return
-        if publication.count > 1:
-            if publication.first <= accepted or not self._accept_batch(publication, now):
-                for single in taken_apart(publication):
-                    self._accept(link, single, now)
-            else:
-                self._published(link, attachment, publication)
-            return
-        try:
-            _check(publication)
-            event = self.foresight.event(publication)
-            if event.type is not None:
-                self._check_type(publication.publisher, event.type, event.ancestors)
-            if publication.fast and is_self_routing(event):
-                raise CallerError("an agvent that finds its own way is durable", hint="publish it without fast")
-        except AgventError as error:
-            refused = _refused(Publish(publication), str(error))
-            self.entrance.refuse(publication, lambda: self._settle(link, attachment, publication, refused), now)
-            return
-        self.entrance.accept(publication, event, now, lambda: self._published(link, attachment, publication))
-
-    def _settle(self, link: str, attachment: Attachment, publication: Publication, refused: Refused) -> None:
-        """A publication is settled by its refusal."""
-        self._tell(link, attachment, refused)
-        self._published(link, attachment, publication)
-
-    def _accept_batch(self, publication: Publication, now: int) -> bool:
-        """Takes a batch in as one, if nothing is wrong with any of its events: else each is told what is."""
-        try:
-            _check(publication)
-            if not has_lines(publication.event, publication.count):
-                return False
-            types = types_in(publication.event)
-            for type, *ancestors in types:
-                self._check_type(publication.publisher, type, tuple(ancestors))
-        except (AgventError, msgspec.MsgspecError):
-            return False
-        return self.entrance.accept_batch(publication, sorted(types), now)
-
-    def _publish_waiting(self, now: int) -> None:
-        """Takes the events that waited for room in custody."""
-        for link in list(self._early):
-            attachment = self.attached[link]
-            for fast in (False, True):
-                waiting = attachment.following(fast=fast)
-                if waiting is not None:
-                    self.came(link, Publish(waiting), now)
-            if not attachment.early:
-                self._early.pop(link, None)
-
-    def _check_type(self, publisher: str, type: str, ancestors: tuple[str, ...]) -> None:
-        advertised = self.tables.advertisements.publishes(self.tables.name, publisher, type)
-        if advertised is None:
-            raise CallerError(f"{publisher!r} has not advertised the type {type!r}")
-        if unknown := set(ancestors) - set(advertised.ancestors):
-            raise CallerError(f"{type!r} was not advertised as a subtype of {min(unknown)!r}")
-
-    def _published(self, link: str, attachment: Attachment, publication: Publication) -> None:
-        published = Published(
-            publication.sequence,
-            publication.fast,
-            self.tables.name,
-            self.tables.interests.epoch,
-            0 if self.tables.custody.is_full() else limits.PUBLISH_CREDIT,
-        )
-        if publication.fast:
-            self._tell(link, attachment, published)
-        else:
-            self.out.when_synced(lambda: self._tell(link, attachment, published))
-
-    # Deliveries
+        self.publishing.publish(link, message.publication, now)
 
     def _received(self, link: str, client: str, message: Received, now: int) -> None:
         self._acknowledge(self.tables.deliveries.clients[client], message.number, message.fast_number, now)
@@ -442,17 +300,15 @@ class Clients:
     def flush(self, now: int) -> None:
         """Answers, notices and deliveries that may go out now."""
         for claimed in self.moves.unattached:
-            for link in [link for link, attachment in self.attached.items() if attachment.client == claimed]:
+            for link in self.attached.links_of(claimed):
                 self.lost_link(link)
         self.moves.unattached.clear()
         for client, answer in self.requests.answers(now):
-            for link, attachment in self.attached.items():
-                if attachment.client == client:
-                    self.out.send(link, answer)
+            for link in self.attached.links_of(client):
+                self.out.send(link, answer)
         if self.gossip.gone_types:
             self.tell_gone_types()
-        if self._early and not self.tables.custody.is_full():
-            self._publish_waiting(now)
+        self.publishing.publish_waiting(now)
         for name, number in self.tables.deliveries.over_quota(fast=False):
             self.out.record(Noticed(name, number, "quota"))
         for name, count in self.tables.deliveries.crowded():
@@ -480,15 +336,6 @@ def _check_id(id: str) -> None:
     if len(id) > limits.SUBSCRIBED_ID_CHARS_MAX:
         most = limits.SUBSCRIBED_ID_CHARS_MAX
         raise SubscriptionError(f"the id has {len(id)} characters, at most {most} are allowed at a broker")
-
-
-def _check(publication: Publication) -> None:
-    check_event(publication.event, publication.to, publication.destinations)
-    to = parsed_to(publication.to)
-    if to is not None and calls_behaviours(to):
-        raise CallerError(f"`to` is about a subscriber's context, which has no behaviours to call: {publication.to}")
-    if len(publication.retried) > limits.RETRIED_MAX:
-        raise CallerError(f"more than {limits.RETRIED_MAX} ranges of retried events")
 
 
 def _refused(message: AnyMessage, reason: str) -> Refused:
