@@ -183,6 +183,13 @@ nobody here has heard of: until a broker that just joined knows the others. Then
 SOURCES_MAX: Final = 64
 """Homes that a client may name as those before: it would have to move on so often within five minutes."""
 
+GIVEN_UP_MAX: Final = 4_096
+"""Homes that were away for too long, each with a client that has another now: they close its part when they return. Of
+more, the oldest are left alone."""
+
+GIVEN_UP_ASK_US: Final = 30_000_000
+"""How often such a home is asked: it may be away for days."""
+
 CLIENT_KEYS_MAX: Final = SOURCES_MAX
 """What a client may be called at one broker, to which it came back so often before that had handed over what it had
 from the times before."""

@@ -408,7 +408,7 @@ class DoesNotWait(Broken):
     [
         (ClosesTooEarly, "unconfirmed", 104),
         (ForgetsWhatWasHanded, "duplicated", 0),
-        (TakesRepeats, "duplicated", 109),
+        (TakesRepeats, "duplicated", 350),
         (DoesNotWait, "order", 0),
         (DoesNotSort, "order", 179),
     ],

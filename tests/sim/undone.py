@@ -9,7 +9,7 @@ from random import Random
 import msgspec
 import pytest
 
-from agvent.broker import queues, routes
+from agvent.broker import clients, queues, routes
 from agvent.broker.arrivals import Arrivals, Chain
 from agvent.broker.arriving import Arriving
 from agvent.broker.attachments import Attachments
@@ -163,6 +163,7 @@ def keeps_the_event_that_was_let_go(patch: pytest.MonkeyPatch) -> None:
 
 def acknowledges_to_whoever_is_there(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Attachments, "tell", lambda attached, link, attachment, message: attached._out.send(link, message))
+    patch.setattr(clients, "_expected", lambda attach, accepted: [attach.sequence, attach.fast_sequence])
 
 
 def delivers_before_its_record(patch: pytest.MonkeyPatch) -> None:

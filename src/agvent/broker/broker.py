@@ -253,6 +253,7 @@ class Broker:
             or self.tables.homes.replaced
             or self.streams.waiting
             or self.moves.moving()
+            or self.tables.deliveries.given_up
             or self.arriving.is_waiting
         )
 

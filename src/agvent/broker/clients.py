@@ -85,6 +85,9 @@ class Clients:
             self._attach(link, message, now)
         elif link in self.attached and type(message) in self._do:
             client = self.attached[link].client
+            if client not in self.tables.deliveries.clients:
+                self.lost_link(link)
+                return
             try:
                 self._do[type(message)](link, client, message, now)
             except AgventError as error:
@@ -113,15 +116,14 @@ class Clients:
             if not self._has_room(attach.client):
                 self.out.send(link, Refused(0, 0, f"{attach.client!r} came back before it had what waited here for it"))
                 return
-            self.out.record(Joined(key, moved=bool(attach.incarnation) and attach.broker != self.tables.name))
+            self.out.record(Joined(key, moved=attach.incarnation > 0))
         client = self.tables.deliveries.clients[key]
         if not attach.incarnation:  # another process, which knows of no other home
             self.moves.expect_no_more(client)
         if (attach.broker, attach.incarnation) == (self.tables.name, self.tables.incarnation):
             self._acknowledge(client, attach.received, attach.fast_received, now)
         accepted = [self.tables.custody.accepted.get((attach.client, fast), 0) for fast in (False, True)]
-        expected = [attach.sequence, attach.fast_sequence] if attach.incarnation else [one + 1 for one in accepted]
-        attachment = self.attached[link] = Attachment(client.name, expected, {})
+        attachment = self.attached[link] = Attachment(client.name, _expected(attach, accepted), {})
 
         def welcome() -> None:
             if self.attached.get(link) is attachment:
@@ -142,13 +144,23 @@ class Clients:
         return len(deliveries.keys_of(name)) < limits.CLIENT_KEYS_MAX
 
     def _key(self, attach: Attach) -> str:
-        """What the client is called here: one that was at home elsewhere has moved once more."""
+        """What the client is called here: one that was at home elsewhere has moved once more. Of a key that another
+        process of its name has, or had, the next one: what is there is not this client's."""
+        deliveries, home = self.tables.deliveries, (self.tables.name, self.tables.incarnation)
+        current = deliveries.current(attach.client)
+        key = (
+            current
+            if not attach.incarnation
+            else client_key(attach.client, attach.moves + (attach.broker != self.tables.name))
+        )
+        client = deliveries.clients.get(key)
         if not attach.incarnation:
-            key = self.tables.deliveries.current(attach.client)
-            client = self.tables.deliveries.clients.get(key)
-            gone = client is not None and client.claimed  # and not drained yet: this process is another one
-            return client_key(attach.client, moves_of(key) + 1) if gone else key
-        return client_key(attach.client, attach.moves + (attach.broker != self.tables.name))
+            is_anothers = client is not None and client.claimed
+        elif (attach.broker, attach.incarnation) == home:
+            is_anothers = client is None or client.claimed
+        else:
+            is_anothers = client is not None and not client.is_expected
+        return client_key(attach.client, max(moves_of(current), attach.moves) + 1) if is_anothers else key
 
     def _attached(self, client: Client, accepted: list[int]) -> Attached:
         versions = (one.number for one in self.tables.homes.current.values() if one.client == client.name)
@@ -170,10 +182,7 @@ class Clients:
         except CallerError:
             self.moves.expect_no_more(self.tables.deliveries.clients[client])
             raise
-        if message.sources:
-            self.moves.move(client, message.sources, now)
-        else:
-            self.moves.expect_no_more(self.tables.deliveries.clients[client])
+        self.moves.move(client, message.sources, now)
         self._done(link, message.request)
 
     def _check_sources(self, client: str, message: Move) -> None:
@@ -189,7 +198,8 @@ class Clients:
         check_request(message)
         table, name, publisher = self.tables.advertisements, self.tables.name, name_of(client)
         known = table.entry(name, publisher, message.type.name)
-        if known is None or (known.type, known.code) != (message.type, message.code):
+        is_said_again = message.type.name in self.tables.deliveries.inherited(client)
+        if known is None or (known.type, known.code) != (message.type, message.code) or is_said_again:
             if not table.has_room(name, publisher, message.type.name):
                 raise CallerError(f"{publisher!r} has advertised {limits.PUBLISHER_TYPES_MAX} types here")
             self.gossip.change(Entry(table.version(name) + 1, publisher, message.type, True, message.code))
@@ -301,6 +311,7 @@ class Clients:
         """Answers, notices and deliveries that may go out now."""
         for claimed in self.moves.unattached:
             for link in self.attached.links_of(claimed):
+                self.out.send(link, Refused(0, 0, f"{name_of(claimed)!r} is at home at another broker now"))
                 self.lost_link(link)
         self.moves.unattached.clear()
         for client, answer in self.requests.answers(now):
@@ -329,6 +340,13 @@ class Clients:
             if client is not None and client.link:
                 for delivery in (*client.durable.ready(now, number), *client.fast.ready(now, client.fast.number)):
                     self.out.send(client.link, delivery)
+
+
+def _expected(attach: Attach, accepted: list[int]) -> list[int]:
+    """The next sequences: those that the client says it will send, or those after what is here, also of an earlier
+    process of its name."""
+    first = (attach.sequence, attach.fast_sequence) if attach.incarnation else (0, 0)
+    return [max(first[fast], accepted[fast] + 1) for fast in (False, True)]
 
 
 def _check_id(id: str) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from agvent import limits
 from agvent.broker.handover import Moving, expected
 from agvent.broker.queues import Queue
 from agvent.broker.records import (
@@ -21,6 +22,7 @@ from agvent.broker.records import (
     CaughtUp,
     Claimed,
     Curtailed,
+    GivenUp,
     Handed,
     HandedOver,
     Held,
@@ -28,12 +30,13 @@ from agvent.broker.records import (
     Left,
     Moved,
     Noticed,
+    Parted,
     Queued,
     Waited,
 )
 from agvent.wire.batches import deliveries_in, delivery_of
 from agvent.wire.broker_messages import Passed
-from agvent.wire.client_messages import Deliver, Gap
+from agvent.wire.client_messages import Deliver, Gap, Source
 from agvent.wire.names import client_key, first_number, moves_of, name_of
 
 BOOT_SHIFT = 40
@@ -68,6 +71,7 @@ class Deliveries:
         self.clients: dict[str, Client] = {}
         self.stirred: dict[str, None] = {}  # clients to whom something may have to be sent
         self.moving: dict[str, None] = {}  # exactly the clients that are
+        self.given_up: dict[tuple[str, str], Source] = {}  # homes that have to close a client's part, if they return
         self._keys: dict[str, dict[str, None]] = {}  # a client's name -> exactly its keys
         self._boot = 0
 
@@ -114,7 +118,9 @@ class Deliveries:
         if record.expires:
             queue.expires[number] = record.expires
 
-    def snapshot(self) -> Iterator[Queued | Waited | Held]:
+    def snapshot(self) -> Iterator[Queued | Waited | Held | GivenUp]:
+        if self.given_up:
+            yield GivenUp(tuple(self.given_up.values()))
         for name, client in self.clients.items():
             queue = client.durable
             yield Queued(name, queue.number, queue.received)
@@ -130,7 +136,15 @@ class Deliveries:
         if record.origin != ("", ""):
             handed, waiting = list(record.handed), list(record.waiting)
             client.moving = Moving(
-                record.origin, record.sources, record.taken, handed, waiting, record.mark, record.is_done, record.ended
+                record.origin,
+                record.sources,
+                record.taken,
+                handed,
+                waiting,
+                record.mark,
+                record.is_done,
+                record.ended,
+                record.inherited,
             )
             if client.is_moving:
                 self.moving[record.client] = None
@@ -157,6 +171,23 @@ class Deliveries:
         client.moving.begin(record.sources)
         self.moving[record.client] = None
 
+    def inherit(self, client: str, types: tuple[str, ...]) -> None:
+        """What a client that comes back advertised here before."""
+        moving = self.clients[client].moving
+        if moving is not None:
+            moving.inherited = types
+
+    def inherited(self, client: str) -> tuple[str, ...]:
+        """Types that it has not said again, until it has said where it was."""
+        moving = self.clients[client].moving
+        return moving.inherited if moving is not None and self.clients[client].is_expected else ()
+
+    def advertised(self, name: str, type: str) -> None:
+        """A client said a type, or that it is no more."""
+        client = self.clients.get(self.current(name))
+        if client is not None and client.moving is not None and type in client.moving.inherited:
+            client.moving.inherited = tuple(one for one in client.moving.inherited if one != type)
+
     def hand(self, record: Handed) -> None:
         moving = self._moving(record.client)
         moving.taken = record.number
@@ -164,12 +195,22 @@ class Deliveries:
 
     def hand_over(self, record: HandedOver) -> None:
         moving = self._moving(record.client)
+        if record.given_up:
+            self.give_up(moving.sources[:1])
         moving.sources = moving.sources[1:] if record.reason else ()
         moving.taken = moving.sources[0].received if moving.sources else 0
         moving.mark = record.mark
         if record.reason:
             gap = Gap(0, 0, 0, "", 0, 0, False, record.reason, record.subscriptions)
             moving.hand([Passed(gap, 0)])
+
+    def give_up(self, homes: tuple[Source, ...]) -> None:
+        self.given_up |= {(home.broker, home.client): home for home in homes}
+        while len(self.given_up) > limits.GIVEN_UP_MAX:
+            del self.given_up[next(iter(self.given_up))]
+
+    def part(self, record: Parted) -> None:
+        self.given_up.pop((record.broker, record.client), None)
 
     def catch_up(self, record: CaughtUp) -> None:
         moving = self._moving(record.client)
@@ -291,4 +332,5 @@ def _held(client: Client, moving: Moving) -> Held:
         moving.mark,
         moving.is_done,
         moving.ended,
+        moving.inherited,
     )

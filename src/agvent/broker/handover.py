@@ -56,7 +56,8 @@ class Moving(msgspec.Struct):
     `taken` is how far the first of its sources has handed over. `origin` is the broker and the client's key there: the
     same move said again is recognised by it. `mark` is a position of this home's stream after the last source ended:
     when nothing from before it can come any more, everything is there. `ended` are subscriptions that it is handed
-    nothing for any more."""
+    nothing for any more. `inherited` are types that the client advertised here when it was here before, and has not
+    said again."""
 
     origin: tuple[str, str]
     sources: tuple[Source, ...]
@@ -66,6 +67,7 @@ class Moving(msgspec.Struct):
     mark: int = 0
     is_done: bool = False
     ended: tuple[str, ...] = ()
+    inherited: tuple[str, ...] = ()
     handed_bytes: int = 0  # of the events in `handed`
     waiting_bytes: int = 0  # and in `waiting`
 
@@ -136,17 +138,18 @@ class Moving(msgspec.Struct):
 
     def queue(self) -> Iterator[Passed]:
         """What was handed over and what waited, in order, without what came both ways."""
-        had: dict[EventKey, set[str]] = {}
+        had: dict[tuple[int, EventKey], set[str]] = {}  # by the publisher's life, too
         for passed in self.handed:
             if isinstance(passed.delivery, Deliver):
-                had.setdefault(event_of(passed.delivery), set()).update(passed.delivery.subscriptions)
+                key = (passed.delivery.life, event_of(passed.delivery))
+                had.setdefault(key, set()).update(passed.delivery.subscriptions)
         keys = [[event_of(passed.delivery) for passed in some] for some in (self.handed, self.waiting)]
         for is_handed, place in merged(*keys):
             if is_handed:
                 yield self.handed[place]
                 continue
             delivery, expires = self.waiting[place].delivery, self.waiting[place].expires
-            already = had.get(event_of(delivery), ()) if isinstance(delivery, Deliver) else ()
+            already = had.get((delivery.life, event_of(delivery)), ()) if isinstance(delivery, Deliver) else ()
             ids = tuple(id for id in delivery.subscriptions if id not in already)
             if ids:
                 yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), expires)

@@ -23,7 +23,7 @@ from agvent.broker.deliveries import Client
 from agvent.broker.gossip import Gossip
 from agvent.broker.handover import Moving
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Acknowledged, CaughtUp, Claimed, Handed, HandedOver, Joined, Left, Moved
+from agvent.broker.records import Acknowledged, CaughtUp, Claimed, Handed, HandedOver, Joined, Left, Moved, Parted
 from agvent.broker.router import Router
 from agvent.broker.streams import Streams
 from agvent.broker.tables import Tables
@@ -44,6 +44,8 @@ class Moves:
         self.unattached: list[str] = []  # clients that another home claimed: their links here are of the past
         self._closing: dict[str, None] = {}  # clients claimed by a home from which they are in force everywhere
         self._silent_since: dict[tuple[str, str], int] = {}  # client, source -> since when it has not answered
+        self._answered: dict[tuple[str, str], None] = {}  # client, source: those that did
+        self._asked_at: dict[tuple[str, str], int] = {}  # broker, client there: when a home was asked that was given up
 
     def moving(self) -> list[Client]:
         """The clients that said where they were, and have not everything of before yet."""
@@ -53,12 +55,22 @@ class Moves:
     # The new home
 
     def move(self, key: str, sources: tuple[Source, ...], now: int) -> None:
-        """A client says where it was before. Said again, it changes nothing."""
+        """A client has said everything that is to hold, and says where it was before, if anywhere. Said again, it
+        changes nothing."""
         client = self.tables.deliveries.clients[key]
-        first = sources[0]
-        if client.moving is None or client.moving.origin != (first.broker, first.client):
+        self._disinherit(client)
+        origin = (sources[0].broker, sources[0].client) if sources else ("", "")
+        if not sources:
+            self.expect_no_more(client)
+        elif client.moving is None or client.moving.origin != origin:
             self.out.record(Moved(key, sources))
             self._ask(client, now)
+
+    def _disinherit(self, client: Client) -> None:
+        """What the client advertised here when it was here before, and does not any more."""
+        table, name = self.tables.advertisements, self.tables.name
+        for type in self.tables.deliveries.inherited(client.name):
+            self.gossip.change(tombstone(table.version(name) + 1, name_of(client.name), type))
 
     def expect_no_more(self, client: Client) -> None:
         """The client will not say where it was before: it is given what waits here."""
@@ -72,6 +84,21 @@ class Moves:
                 self._ask(client, now)
             else:
                 self._catch_up(client, client.moving.mark, now)
+        for home in list(self.tables.deliveries.given_up.values()):
+            self._ask_to_close(home, now)
+
+    def _ask_to_close(self, home: Source, now: int) -> None:
+        """A home that was given up: when it returns it closes the client's part, and what it has nobody gets."""
+        place = (home.broker, home.client)
+        if self._is_no_more(home):
+            self._part(home)
+        elif now >= self._asked_at.get(place, now):
+            self._asked_at[place] = now + limits.GIVEN_UP_ASK_US
+            self._send_claim(Claim(self.tables.name, "", home, limits.INT_MAX, True, ()), now)
+
+    def _part(self, home: Source) -> None:
+        self._asked_at.pop((home.broker, home.client), None)
+        self.out.record(Parted(home.broker, home.client))
 
     def settled(self, now: int) -> None:
         """An entry has said what is settled."""
@@ -98,14 +125,8 @@ class Moves:
             if moving.sources:
                 self._ask(client, now)
             return
-        claim = Claim(
-            self.tables.name,
-            client.name,
-            source,
-            moving.taken,
-            self._is_in_force(client),
-            moving.sources[1:],
-        )
+        before = () if (client.name, source.broker) in self._answered else moving.sources[1:]  # it may have let go
+        claim = Claim(self.tables.name, client.name, source, moving.taken, self._is_in_force(client), before)
         self.out.when_synced(lambda: self._send_claim(claim, now))
 
     def _send_claim(self, claim: Claim, now: int) -> None:
@@ -116,15 +137,20 @@ class Moves:
 
     def _hopeless(self, client: Client, source: Source, now: int) -> str:
         """Why the old home will hand over nothing any more, if so."""
-        table = self.tables.advertisements
-        known = table.incarnation(source.broker)
-        if known > source.incarnation or (known and source.broker not in table):
-            return "lost_disk" if source.broker in table else "forgotten"
+        if self._is_no_more(source):
+            return "lost_disk" if source.broker in self.tables.advertisements else "forgotten"
+        known = self.tables.advertisements.incarnation(source.broker)
         silent_us = now - self._silent_since.setdefault((client.name, source.broker), now)
         is_crowded = client.moving is not None and client.moving.is_crowded
         if is_crowded or silent_us > (limits.MOVE_WAIT_US if known else limits.MOVE_UNKNOWN_WAIT_US):
             return "moved"
         return ""
+
+    def _is_no_more(self, source: Source) -> bool:
+        """Has the old home lost its disk, or was it forgotten?"""
+        table = self.tables.advertisements
+        known = table.incarnation(source.broker)
+        return known > source.incarnation or (known > 0 and source.broker not in table)
 
     def _is_in_force(self, client: Client) -> bool:
         """Has every broker the client's subscriptions from here, or from the home that claims it? One that published
@@ -135,12 +161,18 @@ class Moves:
         return self.streams.has_everybody(max((one.opened for one in current if one.client == client.name), default=0))
 
     def _over(self, client: Client, moving: Moving, reason: str) -> None:
-        self._silent_since.pop((client.name, moving.sources[0].broker), None)
+        source = moving.sources[0]
+        self._silent_since.pop((client.name, source.broker), None)
+        self._answered.pop((client.name, source.broker), None)
         ids = (one.subscription.id for one in self.tables.homes.current.values() if one.client == client.name)
-        self.out.record(HandedOver(client.name, reason, tuple(id.partition("/")[2] for id in ids), self.changes.mark()))
+        subscriptions = tuple(id.partition("/")[2] for id in ids)
+        given_up = reason == "moved" and self.tables.advertisements.incarnation(source.broker) > 0
+        self.out.record(HandedOver(client.name, reason, subscriptions, self.changes.mark(), given_up))
 
     def handing(self, handing: Handing, now: int) -> None:
         """What the old home has: the part of it that is new is queued, and the next asked for."""
+        if (handing.source.broker, handing.source.client) in self.tables.deliveries.given_up and handing.drained:
+            self._part(handing.source)
         client = self.tables.deliveries.clients.get(handing.client)
         moving = client.moving if client is not None else None
         if client is None or moving is None or not moving.sources:
@@ -149,6 +181,7 @@ class Moves:
         if (source.broker, source.client) != (handing.source.broker, handing.source.client):
             return
         self._silent_since[client.name, source.broker] = now
+        self._answered[client.name, source.broker] = None
         for passed in handing.deliveries:
             if passed.delivery.number > moving.taken:
                 self.out.record(Handed(client.name, passed.delivery.number, moving.wanted(passed)))
@@ -165,17 +198,17 @@ class Moves:
         if source.incarnation != self.tables.incarnation:
             return  # of what this broker was before it lost its disk; the other learns that by itself
         client = self.tables.deliveries.clients.get(source.client)
-        if claim.before and (client is None or client.is_expected):  # it never told this broker where it was before
-            if client is None:
-                self.out.record(Joined(source.client))
-            self.out.record(Moved(source.client, claim.before))
-            client = self.tables.deliveries.clients[source.client]
-        if client is None:
+        if client is None and not claim.before:
             self._hand(claim, (), True, now)
             return
-        self.expect_no_more(client)
+        if client is None:
+            self.out.record(Joined(source.client, moved=True))
+            client = self.tables.deliveries.clients[source.client]
         is_known = client.claimed  # so it is attached nowhere
         self._take_note(client, claim, now)
+        if claim.before and client.is_expected:  # it never told this broker where it was before
+            self.out.record(Moved(client.name, claim.before))
+        self.expect_no_more(client)
         if is_known and claim.close and self.is_drained(client):
             self.out.record(Left(client.name))
             self._closing.pop(client.name, None)

@@ -208,12 +208,26 @@ class Handed(Record, frozen=True, tag=24):
 class HandedOver(Record, frozen=True, tag=25):
     """The client's last home has nothing more for it; or, for a reason, nobody will ever know: then the homes before
     that one are asked. `mark` is the position of a Marked: when nothing from before it can come, the client has
-    everything."""
+    everything. `given_up`: that home may return, and then has to close the client's part."""
 
     client: str
     reason: str
     subscriptions: tuple[str, ...]
     mark: int
+    given_up: bool = False
+
+
+class Parted(Record, frozen=True, tag=43):
+    """A home that was given up has closed a client's part, or never will."""
+
+    broker: str
+    client: str
+
+
+class GivenUp(Record, frozen=True, tag=44):
+    """Of a snapshot: homes that were given up and have to close a client's part when they return."""
+
+    homes: tuple[Source, ...]
 
 
 class Marked(Record, frozen=True, tag=30):
@@ -393,6 +407,7 @@ class Held(Record, frozen=True, tag=29):
     mark: int
     is_done: bool
     ended: tuple[str, ...] = ()
+    inherited: tuple[str, ...] = ()
 
 
 class Brought(Record, frozen=True, tag=40):
@@ -408,7 +423,7 @@ AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
     | HandedOver | Claimed | Left | Remembered | Held | Marked | CaughtUp | Visited | LegEnded | Reported | Travelling
-    | Reporting | Delegated | Executed | Brought | Curtailed | Ended
+    | Reporting | Delegated | Executed | Brought | Curtailed | Ended | Parted | GivenUp
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

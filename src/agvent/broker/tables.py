@@ -32,6 +32,7 @@ from agvent.broker.records import (
     Delegated,
     Ended,
     Executed,
+    GivenUp,
     Handed,
     HandedOver,
     Heard,
@@ -47,6 +48,7 @@ from agvent.broker.records import (
     Opened,
     Outcome,
     Owned,
+    Parted,
     Queued,
     Reached,
     Record,
@@ -63,6 +65,7 @@ from agvent.broker.records import (
     Wanted,
 )
 from agvent.wire.broker_messages import Report
+from agvent.wire.names import name_of
 
 
 class Tables:
@@ -93,7 +96,7 @@ class Tables:
             Released: self.custody.release,
             Confirmed: self.custody.confirm,
             Arrived: self._arrived,
-            Joined: self.deliveries.join,
+            Joined: self._joined,
             Acknowledged: self.deliveries.acknowledge,
             Noticed: self.deliveries.notice,
             Lost: self.custody.lose,
@@ -112,6 +115,8 @@ class Tables:
             Curtailed: self.deliveries.curtail,
             Claimed: self.deliveries.claim,
             Left: self.deliveries.leave,
+            Parted: self.deliveries.part,
+            GivenUp: lambda record: self.deliveries.give_up(record.homes),
             Remembered: self.arrivals.repeats.recall,
             Held: self.deliveries.recall_held,
             Brought: self.code.bring,
@@ -140,6 +145,9 @@ class Tables:
         before = self.advertisements.incarnation(record.owner)
         self.advertisements.apply(record)
         self.code.apply(record)
+        if record.owner == self.name:
+            for entry in record.entries:
+                self.deliveries.advertised(entry.publisher, entry.type.name)
         if before < record.incarnation or record.gone:
             known = record.incarnation + record.gone
             self.interests.void(record.owner, known)
@@ -149,6 +157,12 @@ class Tables:
             if before:  # it may have had agvents that find their own way: what they are owed goes the default route
                 for key, homes in list(self.custody.delegated()):
                     self.custody.take_back(key, homes)
+
+    def _joined(self, record: Joined) -> None:
+        self.deliveries.join(record)
+        if record.moved:
+            types = self.advertisements.types_of(self.name, name_of(record.client))
+            self.deliveries.inherit(record.client, tuple(type.name for type in types))
 
     def _opened(self, record: Opened) -> None:
         self.homes.opened(record)

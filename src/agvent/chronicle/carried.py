@@ -76,17 +76,17 @@ class Waiting(msgspec.Struct):
         """Both in one order, as the home does it. The old home's log has what it handed over: here that only takes a
         number."""
         self.moving = False
-        had: dict[tuple[str, int], set[str]] = {}
+        had: dict[tuple[int, tuple[str, int]], set[str]] = {}
         for one in self.handed:
             if isinstance(one, Deliver):
-                had.setdefault(event_of(one), set()).update(one.subscriptions)
+                had.setdefault((one.life, event_of(one)), set()).update(one.subscriptions)
         keys = [(arrived.publication.publisher, arrived.publication.sequence) for arrived, _ in self.waiting]
         for is_handed, place in merged([event_of(one) for one in self.handed], keys):
             if is_handed:
                 self.number += 1
                 continue
             arrived, versions = self.waiting[place]
-            already = had.get(keys[place], ()) if not arrived.lost else ()
+            already = had.get((arrived.publication.life, keys[place]), ()) if not arrived.lost else ()
             left = tuple(one for one in versions if one[0].partition("/")[2] not in already)
             if left:
                 self.add((arrived, left))

@@ -31,6 +31,7 @@ from agvent.broker.records import (
     HandedOver,
     Heard,
     Joined,
+    Left,
     Marked,
     Moved,
     Noticed,
@@ -90,6 +91,7 @@ class Chronicle:
             Marked: lambda record, at: self._changed(record, "mark", "", 0, at),
             Curtailed: lambda record, _: self._waiting(record.client).curtail(record.count, record.reason),
             Claimed: self._acknowledged,
+            Left: self._left,
             Visited: self._visited,
             Reported: self._reported,
         }
@@ -264,6 +266,9 @@ class Chronicle:
     def _joined(self, record: Joined, _at: int) -> None:
         if record.moved:
             self._waiting(record.client).moving = True
+
+    def _left(self, record: Left, _at: int) -> None:
+        self.carried.clients.pop(record.client, None)
 
     def _handed(self, record: Handed, _at: int) -> None:
         delivery = record.passed.delivery

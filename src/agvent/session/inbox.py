@@ -34,10 +34,10 @@ class Inbox:
             self.received = number
             self._ahead = {one: message for one, message in self._ahead.items() if one > number}
 
-    def given_ahead(self) -> set[tuple[str, int]]:
-        """The events beyond `received` that were given."""
+    def given_ahead(self) -> set[tuple[str, int, int]]:
+        """The events beyond `received` that were given: publisher, life, sequence."""
         given = [one for one in self._ahead.values() if isinstance(one, Deliver)]
-        return {(one.publisher, sequence) for one in given for sequence in sequences_in(one)}
+        return {(one.publisher, one.life, sequence) for one in given for sequence in sequences_in(one)}
 
     @property
     def acknowledged(self) -> int:

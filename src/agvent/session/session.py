@@ -66,6 +66,7 @@ class Session:
         self.incarnation = 0
         self.moves = 0
         self.sources: tuple[Source, ...] = ()  # homes before this one, until this one answers for what they have
+        self._moved_from: tuple[Source, ...] = ()  # the one for which it does, should its disk be lost
         self.inboxes = (Inbox(), Inbox())  # durable, fast
         self.attached = False
         self.credit = 0
@@ -78,8 +79,9 @@ class Session:
         self.subscriptions: dict[str, Subscribe] = {}
         self._sequences = [0, 0]  # durable, fast
         self._tried = [0, 0]  # the highest that were sent to any broker
+        self._sent_to: dict[str, tuple[int, int]] = {}  # broker before -> what was then the highest
         self._retried: list[tuple[tuple[int, int], ...]] = [(), ()]
-        self._had: set[tuple[str, int]] = set()  # events given before a move, which the new home may send again
+        self._had: set[tuple[str, int, int]] = set()  # events given before a move, which the new home may send again
         self._request = 0
         self._version = 0
         self._sent: dict[tuple[bool, int], int] = {}  # publications that went out on this link, and their bytes
@@ -305,9 +307,11 @@ class Session:
 
     def _without_had(self, given: list[Deliver | Gap]) -> list[Deliver | Gap]:
         """What the old home gave before something larger had come, and the new one gives again."""
-        again = [one for one in given if isinstance(one, Deliver) and (one.publisher, one.sequence) in self._had]
+        again = [
+            one for one in given if isinstance(one, Deliver) and (one.publisher, one.life, one.sequence) in self._had
+        ]
         for one in again:
-            self._had.discard((one.publisher, one.sequence))
+            self._had.discard((one.publisher, one.life, one.sequence))
             self.inboxes[False].done(one.number, one.number)
         return [one for one in given if one not in again]
 
@@ -335,56 +339,90 @@ class Session:
         return [message] if done or is_begun else []
 
     def _attached(self, message: Attached) -> list[AnyMessage]:
-        """Says again what was not answered; to a new home, or one that lost its disk, everything that is to hold."""
+        """Says again what was not answered; to a new home, or one that does not know it any more, everything that is to
+        hold."""
         self.attached, self.credit = True, message.credit
         self._sent.clear()
         self._sent_bytes = self._sent_events = 0
-        self._unsent = deque(self.unacknowledged)
-        known = (self.broker, self.incarnation)
-        lost = known not in (("", 0), (message.broker, message.incarnation))
+        known, home = (self.broker, self.incarnation), (message.broker, message.incarnation)
+        lost = known != ("", 0) and (known != home or message.moves != self.moves)
         moved = lost and known[0] != message.broker
         if moved:
             self._leave_home()
         self.broker, self.incarnation, self.moves = message.broker, message.incarnation, message.moves
+        told: list[AnyMessage] = []
+        if lost or known == ("", 0):
+            told = self._step_over(message)
         if lost:
             self._retry_elsewhere()
             self.inboxes = (self.inboxes[False] if moved else Inbox(), Inbox())
         elif known == ("", 0):
-            self._sequences = [*map(max, self._sequences, (message.sequence, message.fast_sequence))]
             self._version = max(self._version, message.version)
         for inbox, received in zip(self.inboxes, (message.received, message.fast_received), strict=True):
             inbox.begin_after(received)
+        self._unsent = deque(self.unacknowledged)
         if lost:
-            for advertise in self.types.values():
-                self._again(replace(advertise, request=self._next_request()))
-            for id, subscribe in list(self.subscriptions.items()):
-                self._supersede(id, Subscribe, Unsubscribe)
-                self._version += 1  # at a home that knows nothing of the versions before
-                self.subscriptions[id] = Subscribe(self._next_request(), self._version, subscribe.subscription)
-                self._again(self.subscriptions[id])
-        if moved:
-            self._again(Move(self._next_request(), self.sources))
-            for number in [number for number, one in self.requests.items() if isinstance(one, Unsubscribe)]:
-                self._again(self.requests.pop(number))  # after the Move: of what is handed over, too
-        for request in self.requests.values():
+            self._say_all_again()
+        for request in self._in_order_of_moving():
             self._say(request)
-        notice = Gap(0, 0, 0, "", 0, 0, False, "lost_disk", tuple(self.subscriptions))
-        return [message, notice] if lost and not moved and self.subscriptions else [message]
+        reason = "lost_disk" if known != home else "moved"
+        notice = Gap(0, 0, 0, "", 0, 0, False, reason, tuple(self.subscriptions))
+        return [message, *told, notice] if lost and not moved and self.subscriptions else [message, *told]
+
+    def _say_all_again(self) -> None:
+        """Types and subscriptions, where this client was before, and then what ends subscriptions: of what is handed
+        over, too."""
+        for advertise in self.types.values():
+            self._again(replace(advertise, request=self._next_request()))
+        for id, subscribe in list(self.subscriptions.items()):
+            self._supersede(id, Subscribe, Unsubscribe)
+            self._version += 1  # at a home that knows nothing of the versions before
+            self.subscriptions[id] = Subscribe(self._next_request(), self._version, subscribe.subscription)
+            self._again(self.subscriptions[id])
+        for number in [number for number, request in self.requests.items() if isinstance(request, Move)]:
+            del self.requests[number]
+        self.sources = self.sources or self._moved_from
+        self._again(Move(self._next_request(), self.sources))
+
+    def _in_order_of_moving(self) -> list[Request]:
+        """The unanswered requests. Where one is a Move, the new home learns first of what it answers for: it will tell
+        the old one to close."""
+        if not any(isinstance(request, Move) for request in self.requests.values()):
+            return list(self.requests.values())
+        return sorted(self.requests.values(), key=_turn)
+
+    def _step_over(self, message: Attached) -> list[AnyMessage]:
+        """An earlier process of this name published at this broker, which takes its sequences for repeats: the next
+        ones come after them, and what was not acknowledged and has one of them is refused."""
+        told: list[AnyMessage] = []
+        for fast, accepted in ((False, message.sequence), (True, message.fast_sequence)):
+            if accepted <= self._sent_to.get(message.broker, (0, 0))[fast]:
+                continue
+            reason = f"{message.broker} has another event of this number, of an earlier process of this name"
+            for key, one in [(key, one) for key, one in self.unacknowledged.items() if key[0] == fast]:
+                told += [Refused(0, n, reason, fast) for n in range(one.first, min(one.sequence, accepted) + 1)]
+                if one.sequence <= accepted:
+                    del self._unacknowledged[key]
+                    self.unacknowledged_events -= one.count
+                    told.append(Published(one.sequence, fast, message.broker, 0, message.credit))
+            self._sequences[fast] = max(self._sequences[fast], accepted)
+        return told
 
     def _leave_home(self) -> None:
         """What the home until now has for this client is to come to the next one."""
         inbox = self.inboxes[False]
         home = Source(self.broker, self.incarnation, client_key(self.client, self.moves), inbox.received)
-        self.sources = (home, *self.sources)[: limits.SOURCES_MAX]
+        self.sources = (home, *(self.sources or self._moved_from))[: limits.SOURCES_MAX]
+        self._moved_from = ()
+        self._sent_to[self.broker] = (self._tried[False], self._tried[True])
         self._had |= inbox.given_ahead()
-        for number in [number for number, request in self.requests.items() if isinstance(request, Move)]:
-            del self.requests[number]
 
     def _moved(self, message: AnyMessage) -> list[AnyMessage]:
         """The new home answers for what the old ones have; or will not, and then nobody does."""
         del self.requests[getattr(message, "request", 0)]
-        self.sources = ()
-        if isinstance(message, Refused) and self.subscriptions:
+        sources, self.sources = self.sources, ()
+        self._moved_from = sources[:1]
+        if isinstance(message, Refused) and sources and self.subscriptions:
             return [Gap(0, 0, 0, "", 0, 0, False, "moved", tuple(self.subscriptions))]
         return []
 
@@ -401,6 +439,11 @@ class Session:
     def _again(self, request: Request) -> None:
         """A standing request in place of an unanswered one of the same purpose."""
         self.requests[request.request] = request
+
+
+def _turn(request: Request) -> int:
+    """When a client that moved says it."""
+    return 0 if isinstance(request, (Advertise, Subscribe)) else 1 if isinstance(request, Move) else 2
 
 
 def _subject(request: Request) -> str:

@@ -33,6 +33,7 @@ from agvent.broker.records import Record
 from agvent.session.session import Session
 from agvent.sim.behaviours import sandbox
 from agvent.sim.disk import Disk
+from agvent.wire.client_messages import Refused
 from agvent.wire.link import Change, LinkEnd
 from agvent.wire.messages import AnyMessage
 
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 FSYNC_US = 1_000
 RUN_US = 3_000
 MEASURE_US = 1_000_000
+TURNED_AWAY_US = 5_000_000
 
 
 class Node:
@@ -266,6 +268,10 @@ class ClientNode(Node):
                 self.session.link_up()
             elif one is Change.DOWN:
                 self.session.link_down()
+            elif isinstance(one, Refused) and not one.request and not one.sequence:
+                self.leave()
+                self.later(self.world.now + TURNED_AWAY_US, self._try_again)
+                return
             else:
                 for told in self.session.receive(one):
                     self.world.told(self, told)
@@ -288,6 +294,10 @@ class ClientNode(Node):
 
     def back(self) -> None:
         self.open(self.home)
+
+    def _try_again(self) -> None:
+        if not self.ends:
+            self.back()
 
     def move(self, home: str) -> None:
         """Leaves its broker for another, without a word."""

@@ -107,9 +107,8 @@ def delivery_of(publication: Publication, ids: tuple[str, ...], picks: tuple[byt
             at = {place: number for number, place in enumerate(union)}
             picks = tuple(packed([at[place] for place in places_in(pick, count)], len(union)) for pick in picks)
             places = packed(union, count)
-    return Deliver(
-        0, 0, 0, publication.publisher, publication.sequence, publication.fast, content, ids, count, places, picks
-    )  # fmt: skip
+    publisher, sequence, fast, life = publication.publisher, publication.sequence, publication.fast, publication.life
+    return Deliver(0, 0, 0, publisher, sequence, fast, content, ids, count, places, picks, life)
 
 
 def sequences_in(delivery: Deliver) -> list[int]:

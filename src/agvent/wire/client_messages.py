@@ -181,6 +181,7 @@ class Deliver(Message, frozen=True, tag=34):
     count: int = 1
     places: bytes = b""
     picked: tuple[bytes, ...] = ()
+    life: int = 0  # of its publisher: another process of that name may have the same sequences
 
     @property
     def first(self) -> int:
