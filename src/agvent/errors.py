@@ -108,6 +108,10 @@ class RefusedError(CallerError):
         self.reasons, self.receipts = reasons, receipts
 
 
+class RequestRefusedError(CallerError):
+    """Something asked of a broker that it refused, and that changed nothing."""
+
+
 class LogError(CallerError):
     """Rows that do not fit a table of the event log, or a log that cannot be opened as asked."""
 

@@ -183,6 +183,9 @@ nobody here has heard of: until a broker that just joined knows the others. Then
 SOURCES_MAX: Final = 64
 """Homes that a client may name as those before: it would have to move on so often within five minutes."""
 
+GUEST_WAIT_US: Final = 300_000_000
+"""How long a guest whose connection broke may take to come back, here or at another broker."""
+
 GIVEN_UP_MAX: Final = 4_096
 """Homes that were away for too long, each with a client that has another now: they close its part when they return. Of
 more, the oldest are left alone."""

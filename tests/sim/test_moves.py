@@ -178,6 +178,84 @@ def test_an_old_home_that_lost_its_disk_is_a_gap() -> None:
     assert numbers(world) == [1, 2]
 
 
+def test_an_old_home_that_was_given_up_closes_its_part_when_it_returns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the new home was started again meanwhile. Nothing goes to it any more, and nothing waits there."""
+    monkeypatch.setattr(limits, "MOVE_WAIT_US", 10_000_000)
+    world = line()
+    world.brokers["B3"].crash(with_disk=True)
+    world.move("ada", "B2")
+    world.wait(30)
+    world.brokers["B2"].crash(with_disk=True)
+    world.brokers["B2"].restart()
+    world.brokers["B3"].restart()
+    world.wait(90)
+    publish(world, 3)
+    assert numbers(world) == [1, 2, 3]
+    assert leftovers(world) == []
+    assert not world.brokers["B3"].broker.tables.homes.current
+    assert not world.brokers["B2"].broker.tables.deliveries.given_up
+
+
+def test_a_filter_that_changes_on_the_way_is_said_before_the_move() -> None:
+    """The old home closes when the new one has her subscription: nothing is lost between."""
+    world = mover(0)
+    ada = world.clients["ada"]
+    while "ada~1" not in world.brokers["B3"].broker.tables.deliveries.clients:
+        world.wait(0.0002)
+    world.network.paths["ada", "B3"].cut = True
+    while ada.session.broker != "B3":
+        world.wait(0.0005)
+    ada.leave()
+    world.wait(0.2)
+    world.network.paths["ada", "B3"].cut = False
+    world.network.paths["ada", "B3"].conditions = Conditions(delay_us=5_000, bytes_per_s=100_000)
+    for id in ("large", "small"):
+        world.ask("ada", "subscribe", Subscription(id=id, filter="n >= 0", context={"c": "c" * 200_000}))
+    ada.back()
+    for n in range(60):
+        world.ask("p", "publish", Event(attributes={"n": n}))
+        world.wait(0.1)
+    world.wait(20)
+    assert numbers(world) == list(range(1, 61))
+
+
+def test_a_new_home_that_loses_its_disk_asks_the_old_one_again() -> None:
+    """Before it has answered the Move, and after: the old home gives what it has, and forgets her."""
+    for seconds in (0.0, 2.0):
+        world = line()
+        world.clients["ada"].leave()
+        publish(world, 3)
+        world.cut("B2", "B3")
+        world.move("ada", "B2")
+        while world.clients["ada"].session.broker != "B2":
+            world.wait(0.0005)
+        world.wait(seconds)
+        world.brokers["B2"].crash(with_disk=False)
+        world.wait(1)
+        world.brokers["B2"].restart()
+        world.mend("B2", "B3")
+        world.wait(20)
+        publish(world, 2)
+        assert numbers(world) == [1, 2, 3, 4, 5]
+        assert leftovers(world) == []
+
+
+def test_a_claim_under_way_revives_nobody() -> None:
+    """The home in between has let her go when a claim comes that was sent before its last word."""
+    world = line()
+    for ends in (("B1", "B2"), ("B2", "B1"), ("B2", "B3"), ("B3", "B2")):
+        world.network.paths[ends].conditions = Conditions(delay_us=400_000)
+    world.wait(3)
+    world.move("ada", "B2")
+    while world.clients["ada"].session.broker != "B2":
+        world.wait(0.0005)
+    world.move("ada", "B1")
+    world.wait(60)
+    publish(world, 3)
+    assert numbers(world) == [1, 2, 3]
+    assert leftovers(world) == []
+
+
 def test_an_old_home_that_stays_away_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     """After a while she is given what there is, behind a notice."""
     monkeypatch.setattr(limits, "MOVE_WAIT_US", 10_000_000)

@@ -12,6 +12,7 @@ from agvent.broker.dispatch import Dispatch
 from agvent.broker.entering import Entrance
 from agvent.broker.foresight import Foresight
 from agvent.broker.gossip import Gossip
+from agvent.broker.guests import Guests
 from agvent.broker.interface import Came, Effect, Executed, Forget, Input, LinkDown, LinkUp, Measured, Ran, Synced, Wake
 from agvent.broker.legs import Legs
 from agvent.broker.moving import Moves
@@ -70,6 +71,7 @@ class Broker:
         self.entrance = Entrance(self.tables, self.dispatch, self.arriving, self.stops, self.out)
         changes = Changes(self.tables, self.streams, self.out)
         self.moves = Moves(self.tables, self.streams, self.gossip, self.router, changes, self.out)
+        self.guests = Guests(self.tables, changes, self.gossip, self.moves, self.out)
         self.clients = Clients(
             self.tables, self.streams, self.gossip, self.entrance, self.moves, changes, self.foresight, self.out
         )
@@ -219,6 +221,7 @@ class Broker:
         self.dispatch.tick(now)
         self.arriving.tick(now)
         self.moves.tick(now)
+        self.guests.tick(now)
         self.legs.tick(now)
         if self.tables.homes.replaced:
             self._settle()
@@ -254,6 +257,7 @@ class Broker:
             or self.streams.waiting
             or self.moves.moving()
             or self.tables.deliveries.given_up
+            or self.tables.deliveries.gone_guests
             or self.arriving.is_waiting
         )
 

@@ -110,13 +110,13 @@ class Clients:
             self.out.send(link, Refused(0, 0, f"a client moves at most {MOVES_MAX} times, not {attach.moves}"))
             return
         for old in self.attached.links_named(attach.client):
-            self.lost_link(old)
+            self._take_over(old, link)
         key = self._key(attach)
         if key not in self.tables.deliveries.clients:
             if not self._has_room(attach.client):
                 self.out.send(link, Refused(0, 0, f"{attach.client!r} came back before it had what waited here for it"))
                 return
-            self.out.record(Joined(key, moved=attach.incarnation > 0))
+            self.out.record(Joined(key, moved=attach.incarnation > 0, guest=attach.guest))
         client = self.tables.deliveries.clients[key]
         if not attach.incarnation:  # another process, which knows of no other home
             self.moves.expect_no_more(client)
@@ -132,6 +132,13 @@ class Clients:
                 self._tell_untold(link, client.name)
 
         self.out.when_synced(welcome)
+
+    def _take_over(self, old: str, link: str) -> None:
+        """A client has another link now. If somebody is still at the old one, it is another process of that name."""
+        if old != link:
+            reason = f"another process of the name {self.attached[old].name!r} has come to {self.tables.name}"
+            self.out.send(old, Refused(0, 0, reason, final=True))
+        self.lost_link(old)
 
     def _has_room(self, name: str) -> bool:
         """May a client have another key here? Where it has many, those for which nothing is left here go."""

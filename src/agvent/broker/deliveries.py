@@ -52,6 +52,7 @@ class Client(msgspec.Struct):
     link: str = ""
     moving: Moving | None = None
     claimed: bool = False
+    guest: bool = False
 
     @property
     def is_moving(self) -> bool:
@@ -71,6 +72,7 @@ class Deliveries:
         self.clients: dict[str, Client] = {}
         self.stirred: dict[str, None] = {}  # clients to whom something may have to be sent
         self.moving: dict[str, None] = {}  # exactly the clients that are
+        self.gone_guests: dict[str, None] = {}  # exactly the guests that are not attached
         self.given_up: dict[tuple[str, str], Source] = {}  # homes that have to close a client's part, if they return
         self._keys: dict[str, dict[str, None]] = {}  # a client's name -> exactly its keys
         self._boot = 0
@@ -95,12 +97,14 @@ class Deliveries:
     def _file(self, client: Client) -> None:
         if client.name not in self.clients:
             self.clients[client.name] = client
+            if client.guest:
+                self.gone_guests[client.name] = None
             self._keys.setdefault(name_of(client.name), {})[client.name] = None
 
     def join(self, record: Joined) -> None:
         first = first_number(record.client)
         durable = Queue(first, first, waiting={}, expires={})
-        self._file(Client(record.client, durable, self._fast_queue()))
+        self._file(Client(record.client, durable, self._fast_queue(), guest=record.guest))
         if record.moved:
             self.clients[record.client].moving = expected(record.client)
             self.moving[record.client] = None
@@ -108,7 +112,7 @@ class Deliveries:
     def recall(self, record: Queued) -> None:
         """A client from a snapshot."""
         durable = Queue(record.number, record.received, waiting={}, expires={})
-        self._file(Client(record.client, durable, self._fast_queue()))
+        self._file(Client(record.client, durable, self._fast_queue(), guest=record.guest))
 
     def recall_waiting(self, record: Waited) -> None:
         queue, number = self.clients[record.client].durable, record.delivery.number
@@ -123,7 +127,7 @@ class Deliveries:
             yield GivenUp(tuple(self.given_up.values()))
         for name, client in self.clients.items():
             queue = client.durable
-            yield Queued(name, queue.number, queue.received)
+            yield Queued(name, queue.number, queue.received, client.guest)
             for number, delivery in queue.waiting.items():
                 yield Waited(name, delivery, queue.expires.get(number, 0))
             if (moving := client.moving) is not None or client.claimed:
@@ -247,6 +251,7 @@ class Deliveries:
         del self.clients[record.client]
         self.stirred.pop(record.client, None)
         self.moving.pop(record.client, None)
+        self.gone_guests.pop(record.client, None)
         keys = self._keys[name_of(record.client)]
         del keys[record.client]
         if not keys:
@@ -287,6 +292,7 @@ class Deliveries:
         """From now on the client gets, over this link, what it has not acknowledged."""
         client = self.clients[name]
         self.stirred[name] = None
+        self.gone_guests.pop(name, None)
         client.link = link
         client.durable.begin_anew()
         client.fast.begin_anew()
@@ -295,9 +301,12 @@ class Deliveries:
         for client in self.clients.values():
             if client.link == link:
                 client.link = ""
+                if client.guest:
+                    self.gone_guests[client.name] = None
 
     def check(self) -> None:
         assert self.moving.keys() == {name for name, client in self.clients.items() if client.is_moving}
+        assert self.gone_guests.keys() == {name for name, one in self.clients.items() if one.guest and not one.link}
         assert sorted(key for keys in self._keys.values() for key in keys) == sorted(self.clients)
         for client in self.clients.values():
             client.durable.check()

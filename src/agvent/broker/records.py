@@ -152,10 +152,11 @@ class Ended(Record, frozen=True, tag=42):
 
 class Joined(Record, frozen=True, tag=12):
     """A client is attached here for the first time. `moved`: it was elsewhere before and will say where (Moved); what
-    arrives for it until then waits."""
+    arrives for it until then waits. Of a `guest`'s name nobody comes again."""
 
     client: str
     moved: bool = False
+    guest: bool = False
 
 
 class Acknowledged(Record, frozen=True, tag=13):
@@ -374,6 +375,7 @@ class Queued(Record, frozen=True, tag=20):
     client: str
     number: int
     received: int
+    guest: bool = False
 
 
 class Waited(Record, frozen=True, tag=21):

@@ -121,8 +121,10 @@ class Attachment:
             assert self._ended is not None
             await self._ended
             if self._is_turned_away:
+                if self._is_over:
+                    return
                 if not self.session.broker:  # no broker has had it yet: another try would not help
-                    self._give_up(self.trouble)
+                    self.give_up(self.trouble)
                     return
                 await asyncio.sleep(limits.REDIAL_SECONDS_MAX)
                 self._is_turned_away, self.home = False, None
@@ -136,12 +138,19 @@ class Attachment:
                 except NetworkFault as error:
                     self.trouble = str(error)
                 except CallerError as error:  # a token that has expired, for one: no other try would help
-                    self._give_up(str(error))
+                    self.give_up(str(error))
                     return
                 await asyncio.sleep(wait * (1 - random() / 2))
                 wait = min(2 * wait, limits.REDIAL_SECONDS_MAX)
 
-    def _give_up(self, reason: str) -> None:
+    def _turn_away(self, connection: Connection, refused: Refused) -> None:
+        if refused.final:
+            self.give_up(refused.reason)
+        self._is_turned_away = True
+        connection.abort(refused.reason)
+
+    def give_up(self, reason: str) -> None:
+        """It is attached nowhere any more, and whoever asks something is told why."""
         self.trouble, self._is_over = reason, True
         self.say()
 
@@ -167,9 +176,8 @@ class Attachment:
                 self.session.link_up()
             elif isinstance(one, Change):
                 connection.abort("the broker began anew")
-            elif isinstance(one, Refused) and one.request == ATTACHING and not one.sequence:
-                self._is_turned_away = True
-                connection.abort(one.reason)
+            elif isinstance(one, Refused) and one.is_of_attaching:
+                self._turn_away(connection, one)
             else:
                 told += self.session.receive(one)
         if told:

@@ -14,7 +14,7 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
-from itertools import chain, islice
+from itertools import chain, count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -23,7 +23,7 @@ import msgspec
 from agvent import limits
 from agvent.agents.advice import warnings_of
 from agvent.agents.agvent import Agvent
-from agvent.errors import CallerError, RefusedError
+from agvent.errors import CallerError, RefusedError, RequestRefusedError
 from agvent.event import Budget, Event, EventId, microseconds
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
@@ -92,7 +92,7 @@ class Client:
         self._log = log
         self.context: Mapping[str, Any] | None = context
         self._is_guest = is_guest  # nobody of that name comes back: it leaves nothing behind
-        self._session = Session(name, prompt=False, life=secrets.randbits(32))
+        self._session = Session(name, prompt=False, life=secrets.randbits(32), guest=is_guest)
         self._attachment = Attachment(
             self._session, addresses, failover_s=failover_s, credentials=credentials, told=self._hear
         )
@@ -130,6 +130,7 @@ class Client:
             subscribed.end()
         self._finish()
         await self._attachment.close()
+        self._attachment.give_up("the client is closed")
 
     @property
     def broker(self) -> str:
@@ -221,22 +222,35 @@ class Client:
             raise CallerError("since= reads the network's event log", hint="connect(…, log=FOLDER) says where it is")
         if since is not None and into is not None:
             raise CallerError("a subscription with since= is read by itself", hint="leave out into=")
-        options.setdefault("id", f"s{len(self._subscribed) + 1}")
+        options.setdefault("id", self._free_id())
         options.setdefault("context", self.context)
         subscription = Subscription(filter=filter, **options)
         condition = subscription.condition()
-        subscribed = self._subscribed.get(subscription.id) or Subscribed(subscription, into)
+        before = self._subscribed.get(subscription.id)
+        subscribed = before or Subscribed(subscription, into)
+        was = subscribed.subscription, subscribed.admits
         subscribed.subscription, subscribed.admits = subscription, admit
         self._subscribed[subscription.id] = subscribed
         self._ended.pop(subscription.id, None)
         for arrival in self._unclaimed.pop(subscription.id, []):
             self._put(subscribed, arrival)
-        await self._open(subscribed)
+        try:
+            await self._open(subscribed)
+        except RequestRefusedError:
+            subscribed.subscription, subscribed.admits = was
+            if before is None:
+                del self._subscribed[subscription.id]
+            raise
         if subscription.type is not None and subscription.filter:
             subscribed.warnings = await self._warnings(subscription.type, condition)
         if since is not None and self._log is not None:
             subscribed.past = Past(past_of(subscribed, self._log, begins, self.name))
         return subscribed
+
+    def _free_id(self) -> str:
+        """An id that no open subscription has."""
+        numbers = count(len(self._subscribed) + 1)
+        return next(id for id in map("s{}".format, numbers) if id not in self._subscribed)
 
     async def _warnings(self, type: str, condition: Condition) -> tuple[str, ...]:
         """What those who advertise a type cannot answer of a condition. Asked once for a type that is advertised, and
@@ -332,13 +346,25 @@ class Client:
             if self._is_full:
                 self._attachment.say()
                 await self._wait_for_room()
-            last = self._session.publish_batch(chunk, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
+            try:
+                last = self._session.publish_batch(
+                    chunk, to=to, destinations=tuple(destinations), expires=ends, fast=fast
+                )
+            except CallerError as error:
+                raise await self._stopped_at(error, sequences, fast=fast) from None
             sequences.append(range(last - len(chunk) + 1, last + 1))
         if not sequences:
             return ()
         published = await self._settled(sequences[-1][-1], fast=fast)
         taken = sequences[0] if len(sequences) == 1 else [*chain.from_iterable(sequences)]
         return self._receipts(taken, published, fast=fast)
+
+    async def _stopped_at(self, error: CallerError, sequences: list[range], *, fast: bool) -> CallerError:
+        """The error of a chunk, which says what went out before it."""
+        if sequences:
+            await self._settled(sequences[-1][-1], fast=fast)
+            error.hint = f"the first {sum(map(len, sequences)):,} events were published, and none of the others"
+        return error
 
     @property
     def _is_full(self) -> bool:
@@ -373,8 +399,8 @@ class Client:
     async def _answer(self, request: int) -> AnyMessage:
         answer = self._answer_to(request)
         for superseded in [one for one in self._answers if one not in self._session.requests]:
-            if superseded != request:
-                self._answers.pop(superseded).set_exception(CallerError("a later request took this one's place"))
+            if superseded != request and not (given_up := self._answers.pop(superseded)).done():
+                given_up.set_exception(CallerError("a later request took this one's place"))
         return await answer
 
     def _answer_to(self, request: int) -> asyncio.Future[AnyMessage]:
@@ -391,7 +417,7 @@ class Client:
                 self._settle(message)
             elif isinstance(message, Refused) and message.sequence:
                 self._refused.setdefault((message.fast, message.sequence), message.reason)
-            elif isinstance(message, Refused) and message.request == ATTACHING:
+            elif isinstance(message, Refused) and message.is_of_attaching:
                 self._give_up(message)
             elif isinstance(message, Stopped):
                 self.stopped.append(message)
@@ -415,6 +441,8 @@ class Client:
                 if not answer.done():
                     answer.set_exception(CallerError(f"{refused.reason}; no broker has acknowledged this event"))
             waiting.clear()
+        for subscribed in self._subscribed.values():
+            subscribed.fail(refused.reason)
         self._room.set()
 
     def _resolve(self, message: AnyMessage) -> None:
@@ -428,7 +456,7 @@ class Client:
         if answer is None or answer.done():
             return
         if isinstance(message, Refused):
-            answer.set_exception(CallerError(message.reason))
+            answer.set_exception(RequestRefusedError(message.reason))
         else:
             answer.set_result(message)
 

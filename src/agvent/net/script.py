@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 import uvloop
 
 from agvent.agents.agvent import Agvent
+from agvent.errors import CallerError
 from agvent.event import Event
 from agvent.net.client import Client, Found, Receipt
 from agvent.net.deliveries import Batch, Delivery, GapNotice
@@ -47,6 +48,9 @@ class LoopThread:
 
     def wait(self, coroutine: Coroutine[Any, Any, Result], timeout: float | None = None) -> Result:
         """Runs a coroutine there and waits for it; when the wait ends early, so does the coroutine."""
+        if self.loop.is_closed():
+            coroutine.close()
+            raise CallerError("the client is closed")
         future = asyncio.run_coroutine_threadsafe(coroutine, self.loop)
         try:
             return future.result(timeout)

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Self
 
+from agvent.errors import CallerError
 from agvent.filters.subscription import Subscription
 from agvent.net.deliveries import Batch, Delivery, GapNotice
 
@@ -32,6 +33,7 @@ class Subscribed:
         self._given: Delivery | Batch | GapNotice | None = None
         self._came: asyncio.Event = asyncio.Event() if into is None else into._came
         self._ended = False
+        self._trouble = ""  # why nothing comes any more, where nobody ended it
         self.past: Past | None = None  # what is given before anything that came
 
     def __aiter__(self) -> Self:
@@ -74,6 +76,8 @@ class Subscribed:
         while not await self._is_ready():
             if self._ended:
                 raise StopAsyncIteration
+            if self._trouble:
+                raise CallerError(self._trouble)
             self._came.clear()
             await self._came.wait()
         return self._waiting.popleft()
@@ -109,6 +113,11 @@ class Subscribed:
             item.acknowledge()
         self._given = None
         self.end()
+
+    def fail(self, trouble: str) -> None:
+        """Nothing comes any more, and whoever waits is told why when what is here was given."""
+        self._trouble = trouble
+        self._came.set()
 
     def end(self) -> None:
         """Nothing comes any more; what waits is given still."""

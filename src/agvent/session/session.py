@@ -56,12 +56,13 @@ class Session:
     """One client. Sequences, versions and requests only grow.
 
     A delivery is acknowledged when the caller is `done` with it; with `prompt`, when it was given. `life` tells this
-    process from earlier ones of the same name."""
+    process from earlier ones of the same name; of a `guest`'s there is never another."""
 
-    def __init__(self, client: str, *, prompt: bool = True, life: int = 0) -> None:
+    def __init__(self, client: str, *, prompt: bool = True, life: int = 0, guest: bool = False) -> None:
         self.client = client
         self.prompt = prompt
         self.life = life
+        self.guest = guest
         self.broker = ""
         self.incarnation = 0
         self.moves = 0
@@ -77,6 +78,7 @@ class Session:
         self.unacknowledged_events = 0  # in all these
         self.types: dict[str, Advertise] = {}
         self.subscriptions: dict[str, Subscribe] = {}
+        self._standing: dict[tuple[type, str], Advertise | Subscribe] = {}  # of these, what its home has confirmed
         self._sequences = [0, 0]  # durable, fast
         self._tried = [0, 0]  # the highest that were sent to any broker
         self._sent_to: dict[str, tuple[int, int]] = {}  # broker before -> what was then the highest
@@ -104,6 +106,7 @@ class Session:
     def unadvertise(self, type: str) -> int:
         self._supersede(type, Advertise, Unadvertise)
         self.types.pop(type, None)
+        self._standing.pop((Advertise, type), None)
         return self._ask(Unadvertise(self._next_request(), type))
 
     def get_advertisements(self, type: str = "") -> int:
@@ -125,6 +128,7 @@ class Session:
     def unsubscribe(self, id: str) -> int:
         self._supersede(id, Subscribe, Unsubscribe)
         self.subscriptions.pop(id, None)
+        self._standing.pop((Subscribe, id), None)
         return self._ask(Unsubscribe(self._next_request(), id))
 
     def publish(
@@ -232,7 +236,8 @@ class Session:
             self._first_unacknowledged(fast=fast) or self._sequences[fast] + 1 for fast in (False, True)
         )
         durable, fast = (inbox.acknowledged for inbox in self.inboxes)
-        self._out = [Attach(self.client, self.incarnation, durable, fast, first, fast_first, self.broker, self.moves)]
+        known = (self.broker, self.moves, self.guest)
+        self._out = [Attach(self.client, self.incarnation, durable, fast, first, fast_first, *known)]
 
     def _first_unacknowledged(self, *, fast: bool) -> int:
         return min((one.first for one in self.unacknowledged.values() if one.fast == fast), default=0)
@@ -288,11 +293,25 @@ class Session:
             self._awaited = 0
         if isinstance(self.requests.get(request), Move):
             return self._moved(message)
+        asked = self.requests.get(request)
+        if isinstance(asked, (Advertise, Subscribe)):
+            self._stand(asked, message)
         if isinstance(message, (Advertised, Subscribed)) and message.pending:
             return [message] if request in self.requests else []
         if isinstance(message, (Advertised, Subscribed, Done, Refused)) or request:
             return [message] if self.requests.pop(request, None) is not None else []
         return [message]
+
+    def _stand(self, asked: Advertise | Subscribe, answer: AnyMessage) -> None:
+        """What a home has confirmed stands, also when it refuses to change it."""
+        place = (type(asked), _subject(asked))
+        standing: dict[str, Any] = self.subscriptions if isinstance(asked, Subscribe) else self.types
+        if not isinstance(answer, Refused):
+            self._standing[place] = asked
+        elif place in self._standing:
+            standing[_subject(asked)] = self._standing[place]
+        else:
+            standing.pop(_subject(asked), None)
 
     def _delivered(self, message: Deliver | Gap) -> list[AnyMessage]:
         inbox = self.inboxes[message.fast]
@@ -372,17 +391,24 @@ class Session:
     def _say_all_again(self) -> None:
         """Types and subscriptions, where this client was before, and then what ends subscriptions: of what is handed
         over, too."""
-        for advertise in self.types.values():
-            self._again(replace(advertise, request=self._next_request()))
+        self._standing.clear()
+        for name, advertise in list(self.types.items()):
+            self.types[name] = replace(advertise, request=self._number_of(advertise))
+            self._again(self.types[name])
         for id, subscribe in list(self.subscriptions.items()):
+            request = self._number_of(subscribe)
             self._supersede(id, Subscribe, Unsubscribe)
             self._version += 1  # at a home that knows nothing of the versions before
-            self.subscriptions[id] = Subscribe(self._next_request(), self._version, subscribe.subscription)
+            self.subscriptions[id] = Subscribe(request, self._version, subscribe.subscription)
             self._again(self.subscriptions[id])
         for number in [number for number, request in self.requests.items() if isinstance(request, Move)]:
             del self.requests[number]
         self.sources = self.sources or self._moved_from
         self._again(Move(self._next_request(), self.sources))
+
+    def _number_of(self, request: Request) -> int:
+        """Its own if somebody waits for the answer."""
+        return request.request if request.request in self.requests else self._next_request()
 
     def _in_order_of_moving(self) -> list[Request]:
         """The unanswered requests. Where one is a Move, the new home learns first of what it answers for: it will tell

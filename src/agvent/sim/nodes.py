@@ -268,7 +268,7 @@ class ClientNode(Node):
                 self.session.link_up()
             elif one is Change.DOWN:
                 self.session.link_down()
-            elif isinstance(one, Refused) and not one.request and not one.sequence:
+            elif isinstance(one, Refused) and one.is_of_attaching:
                 self.leave()
                 self.later(self.world.now + TURNED_AWAY_US, self._try_again)
                 return

@@ -19,7 +19,7 @@ class Source(Part, frozen=True):
 class Attach(Message, frozen=True, tag=20):
     """A client's first message on a link: the last deliveries it has, the first sequences it will send, and the broker
     of which that is true. A client that knows of no broker says incarnation 0 and is told by Attached. `moves` counts
-    the homes it had before that one."""
+    the homes it had before that one. Of a `guest`'s name nobody comes again."""
 
     client: str
     incarnation: int
@@ -29,6 +29,7 @@ class Attach(Message, frozen=True, tag=20):
     fast_sequence: int
     broker: str = ""
     moves: int = 0
+    guest: bool = False
 
 
 class Attached(Message, frozen=True, tag=21):
@@ -92,12 +93,18 @@ class Done(Message, frozen=True, tag=28):
 
 
 class Refused(Message, frozen=True, tag=29):
-    """The request or publication was the caller's mistake, and changed nothing."""
+    """The request or publication was the caller's mistake, and changed nothing. Without a request or sequence it is the
+    attaching that is refused, or ended: now, or where it is `final`, for good."""
 
     request: int
     sequence: int
     reason: str
     fast: bool = False
+    final: bool = False
+
+    @property
+    def is_of_attaching(self) -> bool:
+        return not self.request and not self.sequence
 
 
 class GetAdvertisements(Message, frozen=True, tag=30):

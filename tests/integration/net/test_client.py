@@ -462,7 +462,7 @@ def test_what_no_broker_will_acknowledge_is_refused(url: str, monkeypatch: pytes
             ada._session.credit = 0
             waiting = [asyncio.create_task(ada.publish({"n": n})) for n in range(3)]
             await asyncio.sleep(0.1)
-            ada._attachment._give_up("the token expired")
+            ada._attachment.give_up("the token expired")
             for one in waiting:
                 with pytest.raises(CallerError, match="the token expired; no broker has acknowledged"):
                     await one
