@@ -13,17 +13,21 @@ import pytest
 
 from agvent import Event, connect, decode_event, limits
 from agvent.broker.clients import Clients
-from agvent.errors import CallerError, FilterError, NetworkFault, RefusedError
+from agvent.errors import CallerError, EventError, FilterError, NetworkFault, RefusedError
 from agvent.event import EventId
-from agvent.net.address import address_of
+from agvent.filters.subscription import Subscription
+from agvent.net.address import Address, address_of
 from agvent.net.client import Client
+from agvent.net.config import Config
 from agvent.net.deliveries import Batch, Delivery, GapNotice
 from agvent.net.dialled import ask
 from agvent.net.fleet import free_ports
 from agvent.net.local import local_broker
 from agvent.net.receipts import Receipt
+from agvent.net.server import BrokerServer
 from agvent.net.subscribed import Subscribed
 from agvent.types import AdvertisedAttribute, AgventType
+from agvent.wire.client_messages import Refused
 from agvent.wire.host_messages import Invoke
 from agvent.wire.messages import AnyMessage
 from agvent.wire.parts import Call
@@ -286,6 +290,21 @@ def test_asking_for_the_next_acknowledges_the_last(url: str) -> None:
     asyncio.run(story())
 
 
+def test_guests_that_went_are_no_clients(url: str) -> None:
+    """Of a home that would have them for ever, and count them."""
+
+    async def story() -> None:
+        for _ in range(3):
+            async with connect(url) as guest:
+                await guest.publish({"n": 1})
+                await guest.subscribe("n > 1")
+        async with asyncio.timeout(10):
+            while (await status(url))["clients"]:
+                pass
+
+    asyncio.run(story())
+
+
 def test_a_guest_leaves_nothing_behind(url: str) -> None:
     """Its subscriptions and advertisements end with it."""
 
@@ -475,6 +494,128 @@ def test_what_no_broker_will_acknowledge_is_refused(url: str, monkeypatch: pytes
                 await ada.publish({"n": 5})
 
     asyncio.run(story())
+
+
+def test_whoever_reads_is_told_that_the_client_was_turned_away(url: str) -> None:
+    """When what had come was given."""
+
+    async def story() -> None:
+        async with asyncio.timeout(20), connect(url, name="ada") as ada, connect(url) as guest:
+            wanted = await ada.subscribe("n > 0")
+            await guest.publish({"n": 1})
+            await wanted._came.wait()
+            ada._attachment.give_up("the token expired")
+            assert isinstance(await anext(wanted), Delivery)
+            with pytest.raises(CallerError, match="the token expired"):
+                await anext(wanted)
+
+    asyncio.run(story())
+
+
+def test_a_second_process_of_a_name_takes_its_place(url: str) -> None:
+    """The first is told who came, and does not come back."""
+
+    async def story() -> None:
+        async with asyncio.timeout(20), connect(url, name="ada") as first:
+            wanted = await first.subscribe("n > 0", id="all")
+            async with connect(url, name="ada") as second:
+                with pytest.raises(CallerError, match="another process of the name 'ada' has come"):
+                    await anext(wanted)
+                again = await second.subscribe("n > 0", id="all")
+                await second.publish({"n": 1})
+                assert len(await take(again, 1)) == 1
+            assert "another process" in first.trouble
+
+    asyncio.run(story())
+
+
+def test_a_subscription_without_an_id_takes_nobodys_place(url: str) -> None:
+    async def story() -> list[str]:
+        async with connect(url) as client:
+            first, second = await client.subscribe("n > 0"), await client.subscribe("n > 10")
+            await client.unsubscribe(first)
+            third = await client.subscribe("n > 100")
+            assert second.subscription.filter == "n > 10"
+            return [one.subscription.id for one in (first, second, third)]
+
+    assert asyncio.run(story()) == ["s1", "s2", "s3"]
+
+
+def test_a_change_that_is_refused_changes_nothing(url: str) -> None:
+    """The subscription stands here as it stands there; one that was never open is not."""
+
+    async def story() -> None:
+        async with asyncio.timeout(20), connect(url, name="ada") as ada:
+            wanted = await ada.subscribe("n > 0", id="x")
+            long = "y" * (limits.SUBSCRIBED_ID_CHARS_MAX + 1)
+            with pytest.raises(CallerError, match="characters"):
+                await ada.subscribe("n > 0", id=long)
+            assert long not in {*ada._subscribed, *ada._session.subscriptions}
+            request = ada._session.subscribe(Subscription(id="x", filter="n > 5"))
+            ada._session.receive(Refused(request, 0, "denied"))
+            assert ada._session.subscriptions["x"].subscription.filter == "n > 0"
+            await ada.publish({"n": 9})
+            assert len(await take(wanted, 1)) == 1
+
+    asyncio.run(story())
+
+
+def test_a_subscription_that_was_given_up_can_be_asked_for_again(tmp_path: Path) -> None:
+    """Its broker was away when it was asked for first."""
+
+    def broker(port: int) -> BrokerServer:
+        config = Config(name="B1", listen=Address("127.0.0.1", port), data=tmp_path, neighbours={}, tls=None)
+        return BrokerServer(config, write=lambda _: None)
+
+    async def story() -> None:
+        server = broker(0)
+        await server.start()
+        port = server.port
+        async with asyncio.timeout(30), connect(f"127.0.0.1:{port}", name="ada") as ada:
+            await server.stop()
+            with pytest.raises(TimeoutError):
+                async with asyncio.timeout(0.3):
+                    await ada.subscribe("n > 0", id="x")
+            server = broker(port)
+            await server.start()
+            assert (await ada.subscribe("n > 0", id="x")).subscription.id == "x"
+        await server.stop()
+
+    asyncio.run(story())
+
+
+def test_a_batch_says_how_much_of_it_went_out(url: str) -> None:
+    """An event that is none ends it where it stands; of its own chunk nothing is published."""
+
+    async def story() -> int:
+        async with asyncio.timeout(30), connect(url, name="ada") as ada:
+            good = [{"n": n} for n in range(limits.BATCH_EVENTS_MAX + 10)]
+            with pytest.raises(EventError, match="object") as told:
+                await ada.publish_batch([*good, {"n": object()}])
+            assert (
+                told.value.hint
+                == f"the first {limits.BATCH_EVENTS_MAX:,} events were published, and none of the others"
+            )
+            return ada.sequence
+
+    assert asyncio.run(story()) == limits.BATCH_EVENTS_MAX
+
+
+def test_a_client_that_is_closed_says_so(url: str) -> None:
+    async def story() -> None:
+        async with connect(url, name="ada") as ada:
+            wanted = await ada.subscribe("n > 0")
+        async with asyncio.timeout(10):
+            for call in (ada.publish({"n": 1}), ada.types(), ada.subscribe("n > 1", id="z")):
+                with pytest.raises(CallerError, match="the client is closed"):
+                    await call
+            assert [item async for item in wanted] == []
+
+    asyncio.run(story())
+    with connect(url, name="ben") as ben:
+        pass
+    with pytest.raises(CallerError, match="the client is closed"):
+        ben.publish({"n": 1})
 
 
 def test_no_broker_is_a_network_fault() -> None:
