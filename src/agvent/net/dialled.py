@@ -105,7 +105,7 @@ async def ask(
         connection.abort("done")
     answer = msgspec.json.decode(whole)
     if "error" in answer:
-        raise CallerError(answer["error"])
+        raise CallerError(answer["error"], hint=answer.get("hint"))
     return answer["ok"]
 
 

@@ -115,7 +115,7 @@ class Operator:
         try:
             answer = {"ok": self._answer(content)}
         except CallerError as error:
-            answer = {"error": str(error)}
+            answer = {"error": str(error), "hint": error.hint}
         whole = msgspec.json.encode(answer)
         for at in range(0, len(whole), limits.CHUNK_BYTES_MAX):
             connection.say(whole[at : at + limits.CHUNK_BYTES_MAX])
@@ -236,6 +236,9 @@ class Operator:
         asyncio.get_running_loop().call_later(KILL_SECONDS, os.kill, os.getpid(), signal.SIGKILL)
 
     def _forget(self, request: Request) -> None:
+        if request.name == self.server.config.name:  # it would go on taking events that nobody delivers
+            hint = "`agvent broker drain` sends its clients away; when it has stopped for good, another broker is told"
+            raise CallerError(f"{request.name!r} cannot forget itself", hint=hint)
         if request.name not in self.server.broker.tables.advertisements:
             raise CallerError(f"no broker {request.name!r} is known here")
         self.server.forget(request.name)

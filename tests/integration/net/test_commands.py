@@ -254,9 +254,14 @@ def shell_status(shell: Shell) -> list[dict[str, Any]]:
         (["subscribe", "price >>", "--as", "ada"], 2, "error: line 1, column 8: expected a value"),
         (["publish", "{nonsense"], 2, "error: "),
         (["trace", "ada"], 2, "error: 'ada' is no event\nhint: write publisher:sequence, such as ada:17\n"),
-        (["link", "cut", "B1", "B9"], 2, "error: 'B1' has no neighbour 'B9'"),
+        (["link", "cut", "B1", "B9"], 2, "error: 'B1' has no neighbour 'B9'\nhint: it has B2, B3\n"),
         (["broker", "kill", "B9"], 2, "error: no broker 'B9' here\nhint: there are B1, B2, B3\n"),
         (["broker", "forget", "B9"], 2, "error: no broker 'B9' is known here\n"),
+        (
+            ["broker", "forget", "B1", "--from", "B1"],
+            2,
+            "error: 'B1' cannot forget itself\nhint: `agvent broker drain`",
+        ),
         (
             ["status", "--at", "127.0.0.1:1"],
             3,
