@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from contextlib import suppress
 from random import random
 from typing import TYPE_CHECKING
 
@@ -47,6 +48,8 @@ class Dial:
             connection.expires = peer.expires
         if answer.broker != self.neighbour:
             raise WireError(f"{answer.broker!r} answers in place of {self.neighbour!r}")
+        if self.neighbour in self.server.neighbours.cut:  # since it was dialled
+            raise WireError("cut by an operator")
         self.is_linked = True
         self.server.neighbours.came(self.neighbour, connection)
 
@@ -89,7 +92,9 @@ class Neighbours:
                 wait = limits.REDIAL_SECONDS_MIN if is_linked else min(2 * wait, limits.REDIAL_SECONDS_MAX)
             self._healed.clear()
             pause = wait * (1 - random() / 2)
-            await asyncio.wait([asyncio.ensure_future(self._healed.wait())], timeout=pause)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._healed.wait()
 
     async def _dial(self, name: str) -> bool:
         """Dials once, and returns when that connection has ended: was it a link?"""
