@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
@@ -52,6 +56,7 @@ then, in another terminal:
 exit codes: 0 stopped, 3 a port is taken, or a broker does not start
 """
 
+SHOW_SECONDS = 1.0
 RESTART_SECONDS = 2.0
 
 
@@ -131,16 +136,34 @@ async def _watch(fleet: Fleet, follow: FollowProcess | None, *, quiet: bool) -> 
         while not stopping.is_set():
             if console.is_terminal and not quiet:
                 live.update(Group(table_of(await ask_all(addresses, "status")), figures), refresh=True)
-            await asyncio.wait([asyncio.ensure_future(stopping.wait())], timeout=1.0)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(SHOW_SECONDS):
+                    await stopping.wait()
     restarts.cancel()
 
 
 async def _restart(fleet: Fleet, follow: FollowProcess | None) -> None:
+    """Starts again what has ended; what cannot be started now is tried again."""
+    trouble = ""
     while True:
         ended = [name for name, member in fleet.members.items() if not member.is_running]
         await asyncio.sleep(RESTART_SECONDS)
-        for name in ended:
-            if not fleet.members[name].is_running:
-                fleet.start(name)
-        if follow is not None and not follow.is_running:
-            follow.start()
+        before, trouble = trouble, _started(fleet, follow, ended)
+        if trouble not in ("", before):
+            print(trouble, file=sys.stderr, flush=True)
+
+
+def _started(fleet: Fleet, follow: FollowProcess | None, ended: list[str]) -> str:
+    """Starts these brokers, and who writes the log; why one cannot be started, if one cannot."""
+    starts: dict[str, Callable[[], None]] = {
+        name: partial(fleet.start, name) for name in ended if not fleet.members[name].is_running
+    }
+    if follow is not None and not follow.is_running:
+        starts["agvent log follow"] = follow.start
+    troubles = []
+    for name, start in starts.items():
+        try:
+            start()
+        except OSError as error:  # no room, no descriptors, no memory: there may be some later
+            troubles.append(f"{name} cannot be started, and is tried again: {error}")
+    return "\n".join(troubles)
