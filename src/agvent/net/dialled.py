@@ -67,12 +67,8 @@ async def dial(
             loop = asyncio.get_running_loop()
             _, connection = await loop.create_connection(lambda: Connection(dialled, Clock()), *address, ssl=tls)
             token = credentials.token if credentials is not None else ""
-            if tls is not None and getattr(peer_of(connection.transport), "kind", "") != "broker":
-                connection.abort("not a broker")
-                raise WireError("it has no certificate of a broker")
             introduction = Introduction(agvent=PROTOCOL, kind=kind, name=name, to=to, token=token)
-            connection.say(msgspec.json.encode(introduction))
-            answer = answer_of(await dialled.frame())
+            answer = await _answer(connection, dialled, introduction, is_locked=tls is not None)
     except TimeoutError:
         raise NetworkFault(f"{address}: no answer in {limits.INTRODUCTION_SECONDS_MAX:.0f} s") from None
     except NetworkFault as error:
@@ -89,6 +85,20 @@ async def dial(
         connection.abort("turned away")
         raise (CallerError if answer.final else NetworkFault)(f"{address}: {answer.reason}")
     return connection, dialled, answer
+
+
+async def _answer(
+    connection: Connection, dialled: Dialled, introduction: Introduction, *, is_locked: bool
+) -> Welcome | TurnedAway:
+    """What is answered to an introduction; the connection ends when nothing is, and when nobody waits for it."""
+    try:
+        if is_locked and getattr(peer_of(connection.transport), "kind", "") != "broker":
+            raise WireError("it has no certificate of a broker")
+        connection.say(msgspec.json.encode(introduction))
+        return answer_of(await dialled.frame())
+    except BaseException:
+        connection.abort("no answer to the introduction")
+        raise
 
 
 async def ask(
