@@ -224,6 +224,10 @@ SOCKET_BUFFER_BYTES_MAX: Final = 256 << 10
 INTRODUCTION_SECONDS_MAX: Final = 5.0
 """How long a connection may take to say who it is: ten round trips around the world."""
 
+NEARER_SECONDS_MAX: Final = 1.0
+"""How long after the first broker's answer a client waits for its home's or a nearer one's: three round trips across an
+ocean, which a connection takes, and a broker's longest step. One that stands still would not answer later either."""
+
 CLOSE_SECONDS_MAX: Final = 2.0
 """How long a connection that ends may take to send its last words."""
 

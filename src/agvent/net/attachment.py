@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from agvent import limits
-from agvent.errors import CallerError, NetworkFault
+from agvent.errors import AgventError, CallerError, NetworkFault
 from agvent.net.address import Address
 from agvent.net.connection import Connection
 from agvent.net.dialled import RUNS, dial
@@ -46,6 +46,32 @@ class Found(msgspec.Struct, frozen=True):
     @property
     def cost(self) -> tuple[bool, int]:
         return (not self.welcome.home, self.rtt_us + LOAD_US * self.welcome.load)
+
+
+async def _first_answers(tries: list[asyncio.Task[Found]]) -> None:
+    """Waits until a broker is found, and for a while for others."""
+    pending = set(tries)
+    while pending and not any(map(_is_found, tries)):
+        _, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
+    if pending:
+        await asyncio.wait(pending, timeout=limits.NEARER_SECONDS_MAX)
+
+
+def _is_found(one: asyncio.Task[Found]) -> bool:
+    return one.done() and not one.cancelled() and one.exception() is None
+
+
+def _let_go(one: asyncio.Task[Found]) -> None:
+    if _is_found(one):
+        one.result().connection.abort("another broker is nearer")
+
+
+def _no_broker(errors: list[AgventError]) -> NetworkFault:
+    hints = [error.hint for error in errors if error.hint != RUNS]
+    return NetworkFault(
+        f"no broker can be reached: {'; '.join(map(str, errors))}",
+        hint=next(filter(None, hints), "agvent up starts a network here"),
+    )
 
 
 class Attachment:
@@ -90,25 +116,28 @@ class Attachment:
 
     # Finding a broker
 
-    async def _nearest(self, addresses: list[Address]) -> Found:
-        """The best of those that answer; the others are let go."""
-        tried = await asyncio.gather(*(self._try(address) for address in addresses), return_exceptions=True)
-        found = [one for one in tried if isinstance(one, Found)]
-        if not found:
-            for error in tried:
-                if not isinstance(error, NetworkFault):
-                    raise error  # type: ignore[misc]
-            reasons = "; ".join(str(error) for error in tried)
-            hints = [error.hint for error in tried if isinstance(error, NetworkFault) and error.hint != RUNS]
-            raise NetworkFault(
-                f"no broker can be reached: {reasons}",
-                hint=next(filter(None, hints), "agvent up starts a network here"),
-            )
-        best = min(found, key=lambda one: one.cost)
-        for one in found:
-            if one is not best:
-                one.connection.abort("another broker is nearer")
-        return best
+    async def _nearest(self, addresses: list[Address], *, is_patient: bool = False) -> Found:
+        """The best of those that answer in time; the others are let go. With `is_patient` a final refusal is one of the
+        faults unless it is the home's, or all refuse."""
+        tries = [asyncio.create_task(self._try(address)) for address in addresses]
+        best = None
+        try:
+            await _first_answers(tries)
+            best = min(filter(_is_found, tries), key=lambda one: one.result().cost, default=None)
+        finally:
+            for one in tries:
+                if one is not best:
+                    one.cancel()
+                    one.add_done_callback(_let_go)
+        if best is not None:
+            return best.result()
+        errors = dict(zip(addresses, (one.exception() for one in tries), strict=True))
+        refusals = {address: error for address, error in errors.items() if not isinstance(error, NetworkFault)}
+        is_final = not is_patient or self.home in refusals or refusals == errors
+        for error in refusals.values():
+            if is_final or not isinstance(error, CallerError):
+                raise error  # type: ignore[misc]
+        raise _no_broker([error for error in errors.values() if isinstance(error, AgventError)])
 
     async def _try(self, address: Address) -> Found:
         began = time.monotonic_ns()
@@ -128,20 +157,31 @@ class Attachment:
                     return
                 await asyncio.sleep(limits.REDIAL_SECONDS_MAX)
                 self._is_turned_away, self.home = False, None
-            lost_at = time.monotonic()
-            wait = limits.REDIAL_SECONDS_MIN
-            while True:
-                away = time.monotonic() - lost_at > self.failover_s
-                try:
-                    self._begin(await self._nearest(self.addresses if away or self.home is None else [self.home]))
-                    break
-                except NetworkFault as error:
-                    self.trouble = str(error)
-                except CallerError as error:  # a token that has expired, for one: no other try would help
-                    self.give_up(str(error))
-                    return
-                await asyncio.sleep(wait * (1 - random() / 2))
-                wait = min(2 * wait, limits.REDIAL_SECONDS_MAX)
+            if not await self._is_found_again():
+                return
+
+    async def _is_found_again(self) -> bool:
+        """Finds a broker; not when it is turned away for good."""
+        away_at, wait = time.monotonic() + self.failover_s, limits.REDIAL_SECONDS_MIN
+        while True:
+            left = away_at - time.monotonic()
+            home = [self.home] if self.home is not None and left > 0 else []
+            try:
+                async with asyncio.timeout(left if home else None):
+                    found = await self._nearest(home or self.addresses, is_patient=True)
+            except TimeoutError:  # the home has not answered: now others may
+                continue
+            except NetworkFault as error:
+                self.trouble = str(error)
+            except CallerError as error:  # a token that has expired, for one: no other try would help
+                self.give_up(str(error))
+                return False
+            else:
+                self._begin(found)
+                return True
+            pause = wait * (1 - random() / 2)
+            await asyncio.sleep(min(pause, max(0, away_at - time.monotonic())) if home else pause)
+            wait = min(2 * wait, limits.REDIAL_SECONDS_MAX)
 
     def _turn_away(self, connection: Connection, refused: Refused) -> None:
         if refused.final:

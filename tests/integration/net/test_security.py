@@ -151,6 +151,30 @@ def test_what_has_expired_ends_its_connection(keys: Path) -> None:
     assert len([one for one in said if one["what"] == "turned away"]) == 1
 
 
+def test_one_brokers_refusal_does_not_end_a_client_whose_home_restarts(keys: Path, tmp_path: Path) -> None:
+    """The other broker takes no tokens, and says so for good; the home returns, and has what the client published."""
+    [port] = free_ports(1)
+    home = local_broker("B1", tls=tls_of(keys, "B1"), data=tmp_path, port=port)
+    again = local_broker("B1", tls=tls_of(keys, "B1"), data=tmp_path, port=port)
+
+    async def story(url: str) -> None:
+        async with (
+            asyncio.timeout(20),
+            connect(url, name="ben", credentials=token(keys, "ben", "publish *"), failover_s=0.1) as ben,
+        ):
+            await ben.publish({"n": 1})
+            await asyncio.to_thread(home.__exit__, None, None, None)
+            publishing = asyncio.create_task(ben.publish({"n": 2}))
+            while "denied: it takes" not in ben.trouble:
+                await asyncio.wait([publishing], timeout=0.1)
+            await asyncio.to_thread(again.__enter__)
+            assert (await publishing).entry == "B1"
+
+    with local_broker("B2", tls=msgspec.structs.replace(tls_of(keys, "B2"), tokens=[])) as other:
+        asyncio.run(story(f"{home.__enter__()},{other}"))
+        again.__exit__(None, None, None)
+
+
 def test_a_certificate_that_expires_ends_its_connections(keys: Path, tmp_path: Path) -> None:
     """Between neighbours and of clients."""
     folder, lines = tmp_path / "keys", list[str]()
