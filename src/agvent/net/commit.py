@@ -42,7 +42,7 @@ class GroupCommit:
         self._tries = 0  # to write the group that found no room
         self._snapshot: list[Record] | None = None  # taken, and not yet on disk
         self._saving: asyncio.Future[None] | None = None  # the last snapshot on its way to the disk
-        self._idle = asyncio.Event()
+        self._idle = asyncio.Event()  # nothing is being written, or what is finds no room
         self._idle.set()
 
     def append(self, records: Sequence[Record], number: int) -> None:
@@ -102,9 +102,11 @@ class GroupCommit:
             self.full = error.message
             self._snapshot = None if image is not None else self._snapshot
             self._loop.call_later(limits.JOURNAL_RETRY_SECONDS, self._retry, group, number)
+            self._idle.set()
             return
         if error is not None:
             self._failed(error)
+            self._idle.set()
             return
         self.full, self._tries = "", 0
         self._busy = False
@@ -118,6 +120,7 @@ class GroupCommit:
         if group:
             self._synced(number)
         if self._pending:
+            self._idle.clear()
             self._begin()
         elif not self._busy:
             self._idle.set()
@@ -134,10 +137,11 @@ class GroupCommit:
 
     @property
     def is_idle(self) -> bool:
-        return self._idle.is_set()
+        """Is everything on disk?"""
+        return not self._busy and not self._pending
 
     async def idle(self) -> None:
-        """Waits until everything is on disk."""
+        """Waits until everything is on disk, or cannot be written now."""
         await self._idle.wait()
 
     async def close(self) -> None:

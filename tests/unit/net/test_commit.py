@@ -13,7 +13,10 @@ import pytest
 
 from agvent import limits
 from agvent.broker.records import Booted, Record, Timed, decode_record
+from agvent.net.address import Address
 from agvent.net.commit import GroupCommit
+from agvent.net.config import Config
+from agvent.net.server import BrokerServer
 from agvent.store.journal import Journal
 from agvent.store.journal_recovery import examine, snapshot_paths
 
@@ -29,6 +32,17 @@ def no_descriptors() -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """No file can grow."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_group_is_written_once_whatever_becomes_of_its_snapshot(
@@ -56,3 +70,47 @@ def test_a_group_is_written_once_whatever_becomes_of_its_snapshot(
 
     assert asyncio.run(story()) == [Booted(1), Booted(2)]
     assert (synced, failed, len(snapshot_paths(tmp_path))) == ([1, 2, 3], [], 1)
+
+
+def test_a_wait_for_the_disk_ends_when_there_is_no_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What could not be written is not said to be, and is written when there is room again."""
+    monkeypatch.setattr(limits, "JOURNAL_RETRY_SECONDS", 0.01)
+    synced: list[int] = []
+
+    async def story() -> None:
+        commit = GroupCommit(
+            Journal(tmp_path), now=lambda: 1, image=lambda: [Booted(9)], synced=synced.append, failed=print
+        )
+        async with asyncio.timeout(5):
+            with no_room():
+                commit.append([Booted(1)], 1)
+                await commit.idle()
+                assert commit.full
+                assert not commit.is_idle
+                assert not synced
+            commit.append([Booted(2)], 2)
+            while not commit.is_idle:
+                await commit.idle()
+                await asyncio.sleep(0.01)
+            await commit.close()
+        assert (commit.full, synced[-1]) == ("", 2)
+
+    asyncio.run(story())
+
+
+def test_a_broker_stops_though_its_disk_fills_as_it_does(tmp_path: Path) -> None:
+    """It does not wait for room: without any a stop is as good as a crash."""
+
+    async def story() -> None:
+        config = Config(name="B1", listen=Address("127.0.0.1", 0), data=tmp_path, neighbours={}, tls=None)
+        server = BrokerServer(config, write=lambda _: None)
+        await server.start()
+        await server.commit.idle()
+        server.forget("B9")
+        async with asyncio.timeout(5):
+            with no_room():
+                await server.stop()
+        assert server.commit.full
+        assert not server.commit.is_idle
+
+    asyncio.run(story())
