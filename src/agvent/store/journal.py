@@ -184,7 +184,8 @@ class Journal:
 
 
 def _write_snapshot(path: Path, sequence: int, contents: Sequence[bytes]) -> None:
-    with path.open("wb") as out:
+    made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(made, "wb") as out:
         out.write(header(SNAPSHOT_MAGIC, sequence, len(contents)))
         for at, content in enumerate(contents, 1):
             out.write(sealed(at, 0, content))

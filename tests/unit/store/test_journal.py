@@ -174,6 +174,16 @@ def test_a_snapshot_stands_for_what_was_before_it(tmp_path: Path) -> None:
     assert contents(tmp_path) == [b"ab", b"c"]
 
 
+def test_a_journal_is_for_its_owner_alone(tmp_path: Path) -> None:
+    """Nobody else may read its segments, nor a snapshot, which has the same events."""
+    with Journal(tmp_path) as journal:
+        journal.write([b"a"])
+        journal.roll()
+        journal.snapshot(journal.sequence + 1, [b"a"])
+        files = [*snapshot_paths(tmp_path), *segment_paths(tmp_path)]
+        assert [path.stat().st_mode & 0o777 for path in files] == [0o600, 0o600]
+
+
 def test_a_crash_during_a_snapshot_leaves_the_old_or_the_new(tmp_path: Path) -> None:
     """A snapshot that was not finished is removed; one that was makes the older files void."""
     written(tmp_path)
