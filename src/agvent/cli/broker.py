@@ -7,6 +7,7 @@ import asyncio
 import gc
 import resource
 import signal
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -93,10 +94,11 @@ def run(args: argparse.Namespace) -> int:
         _collect_seldom()
         for number in (signal.SIGTERM, signal.SIGINT):
             asyncio.get_running_loop().add_signal_handler(number, server.stopping.set)
-        print(
-            f"{config.name} listens on {config.listen.host}:{server.port} (boot {server.broker.tables.boot})",
-            flush=True,
-        )
+        with suppress(OSError):  # nobody reads it, or there is no room for it: a broker goes on
+            print(
+                f"{config.name} listens on {config.listen.host}:{server.port} (boot {server.broker.tables.boot})",
+                flush=True,
+            )
         await server.run()
 
     _raise_descriptors()

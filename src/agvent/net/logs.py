@@ -6,6 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -15,7 +16,9 @@ from agvent import limits
 
 
 def to_stderr(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+    """What cannot be written is left out: a broker goes on when the disk is full or nobody reads what it says."""
+    with suppress(OSError):
+        print(line, file=sys.stderr, flush=True)
 
 
 class Log:

@@ -14,6 +14,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from agvent.net.fleet import free_ports
+
 AGVENT = [sys.executable, "-m", "agvent.cli.main"]
 ANY = -1
 """An exit code that does not matter."""
@@ -77,6 +79,23 @@ def test_up_says_which_port_is_taken(tmp_path: Path) -> None:
         )
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port + 1))
+
+
+def test_a_broker_goes_on_when_it_can_say_nothing(tmp_path: Path) -> None:
+    """Without room for its output, or a reader of it, it serves all the same."""
+    [port] = free_ports(1)
+    (tmp_path / "broker.toml").write_text(f'name = "B1"\nlisten = "127.0.0.1:{port}"\n')
+    words = [*AGVENT, "broker", "--config", "broker.toml"]
+    with Path("/dev/full").open("wb") as full:
+        broker = subprocess.Popen(words, cwd=tmp_path, stdout=full, stderr=full)
+    status = ["status", "--at", f"127.0.0.1:{port}", "--json"]
+    try:
+        while "Connection refused" in (said := Shell(tmp_path).run(*status, code=ANY)):
+            assert broker.poll() is None
+        assert said.startswith("{")
+    finally:
+        broker.terminate()
+        broker.wait(20)
 
 
 def test_what_is_published_is_printed_by_whoever_subscribed(shell: Shell) -> None:
