@@ -47,6 +47,18 @@ MATCHES = [
 ]
 
 
+PRESSED = """\
+import sys
+class CtrlC:
+    def find_spec(self, name, path, target=None):
+        if name == "agvent.cli.up":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, CtrlC())
+import agvent.cli.main
+"""
+"""Ctrl-C while the command imports one of its parts."""
+
+
 class Done(NamedTuple):
     code: int
     out: str
@@ -317,6 +329,19 @@ def test_a_closed_stream(folder: Path, closing: str, code: int, out: str, err: s
         ["sh", "-c", script], input=EVENTS, capture_output=True, cwd=folder, env=ENVIRONMENT, check=False
     )
     assert Done(run.returncode, run.stdout.decode(), run.stderr.decode()) == (code, out, err)
+
+
+def test_a_closed_input_is_nobody_elses(folder: Path) -> None:
+    """A command of the network needs none, and no socket gets its number."""
+    script = f'"{AGVENT}" status --at 127.0.0.1:1 <&-'
+    run = subprocess.run(["sh", "-c", script], capture_output=True, cwd=folder, env=ENVIRONMENT, check=False)
+    assert (run.returncode, run.stderr.splitlines()[0]) == (3, b"error: 127.0.0.1:1: Connection refused")
+
+
+def test_ctrl_c_while_a_command_is_loaded_says_nothing(folder: Path) -> None:
+    """The exit code is that of an interruption, and there is no traceback."""
+    run = subprocess.run([sys.executable, "-c", PRESSED], capture_output=True, cwd=folder, check=False)
+    assert (run.returncode, run.stderr) == (130, b"")
 
 
 def test_a_byte_order_mark_is_skipped(folder: Path) -> None:

@@ -2,41 +2,45 @@
 
 from __future__ import annotations
 
-import argparse
-import io
-import os
 import sys
-from collections.abc import Sequence
-from importlib.metadata import version
-from pathlib import Path
-from typing import NoReturn
 
-from agvent.cli import (
-    advertise,
-    broker,
-    demo,
-    discover,
-    document,
-    explain,
-    filter,
-    journal,
-    keys,
-    librarian,
-    link,
-    log,
-    match,
-    publish,
-    sim,
-    spark,
-    status,
-    subscribe,
-    tail,
-    trace,
-    types,
-    unsubscribe,
-    up,
-)
-from agvent.errors import AgventError, CallerError, EnvironmentFault
+try:
+    import argparse
+    import io
+    import os
+    from collections.abc import Sequence
+    from importlib.metadata import version
+    from pathlib import Path
+    from typing import NoReturn
+
+    from agvent.cli import (
+        advertise,
+        broker,
+        demo,
+        discover,
+        document,
+        explain,
+        filter,
+        journal,
+        keys,
+        librarian,
+        link,
+        log,
+        match,
+        publish,
+        sim,
+        spark,
+        status,
+        subscribe,
+        tail,
+        trace,
+        types,
+        unsubscribe,
+        up,
+    )
+    from agvent.errors import AgventError, CallerError, EnvironmentFault
+except KeyboardInterrupt:  # Ctrl-C before there is anything to interrupt
+    sys.exit(130)
 
 COMMANDS = {
     "demo": demo,
@@ -70,6 +74,8 @@ MISTAKE = 2
 ENVIRONMENT = 3
 INTERRUPTED = 130
 BROKEN_PIPE = 141
+
+STANDARD_ERROR = 2
 
 DESCRIPTION = """\
 Match events against standing filters; run the brokers that carry them to whoever
@@ -147,6 +153,7 @@ def complain(error: AgventError) -> None:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and gives its exit code."""
+    _take_standard_descriptors()
     if sys.stderr is None:  # closed: what would be said goes nowhere
         sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - for as long as the process lasts
     if sys.stdout is None:
@@ -177,6 +184,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(AgventError(f"{named}{error.strerror or error}"))
         return ENVIRONMENT
     return code
+
+
+def _take_standard_descriptors() -> None:
+    """One that is closed would be the next socket's or file's, and what is printed would go there."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= STANDARD_ERROR:
+        os.set_inheritable(descriptor, True)
+    os.close(descriptor)
 
 
 def give_up_output() -> None:

@@ -70,9 +70,11 @@ def credentials(args: argparse.Namespace) -> Credentials | None:
         return None
     key = args.certificate.with_suffix(".key") if args.certificate is not None else None
     try:
-        token = args.token.read_text().strip() if args.token is not None else ""
+        token = args.token.read_text("utf-8").strip() if args.token is not None else ""
     except OSError as error:
         raise CallerError(f"{args.token}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise CallerError(f"{args.token} holds no token", hint="agvent keys token prints one") from None
     return Credentials(authority=args.authority, certificate=args.certificate, key=key, token=token)
 
 
@@ -84,9 +86,12 @@ def client(args: argparse.Namespace, name: str = "", *, log: Path | None = None)
 
 
 def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
-    import uvloop
+    try:
+        import uvloop
 
-    return uvloop.run(coroutine)
+        return uvloop.run(coroutine)
+    finally:
+        coroutine.close()  # one that Ctrl-C did not let begin would be complained of
 
 
 def folder(args: argparse.Namespace) -> Path:
@@ -117,11 +122,13 @@ def network(args: argparse.Namespace) -> dict[str, Address]:
         found = msgspec.json.decode(path.read_bytes(), type=dict[str, str])
     except FileNotFoundError:
         if args.network is not None:
-            hint = "`agvent up --data FOLDER` starts one; --at HOST:PORT names a broker by its address"
+            hint = "`agvent up --network FOLDER` starts one; --at HOST:PORT names a broker by its address"
             raise CallerError(f"{args.network}: no network of `agvent up` there", hint=hint) from None
         return {"127.0.0.1:4780": address_of("127.0.0.1:4780")}
     except (OSError, ValueError) as error:
         raise CallerError(f"{path}: {error}") from None
+    if not found:
+        raise CallerError(f"{path} names no broker", hint="agvent up writes it; --at HOST:PORT names a broker")
     return {name: address_of(address) for name, address in found.items()}
 
 

@@ -8,6 +8,8 @@ from typing import Final, NamedTuple
 from agvent.errors import CallerError
 
 PORT: Final = 4780
+PORT_MAX: Final = 65_535
+PORT_DIGITS_MAX: Final = 5
 SCHEME: Final = "agvent://"
 
 
@@ -34,9 +36,22 @@ def address_of(text: str) -> Address:
         port = after.removeprefix(":")
     elif rest.count(":") == 1:
         host, _, port = rest.partition(":")
-    if not host or any(c in host for c in "/?@ ") or (port and not (port.isdecimal() and int(port) < 65_536)):
+    if not _is_host(host) or not _is_port(port):
         raise CallerError(f"{text!r} is no address", hint="write host:port, such as 127.0.0.1:4780")
     return Address(host, int(port) if port else PORT)
+
+
+def _is_host(host: str) -> bool:
+    """May it be a name or a number? Labels of a name have 1 to 63 characters."""
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return bool(host) and host.isprintable() and not any(c in host for c in "/?@ ")
+
+
+def _is_port(port: str) -> bool:
+    return not port or (port.isdecimal() and len(port) <= PORT_DIGITS_MAX and int(port) <= PORT_MAX)
 
 
 def addresses_of(text: str) -> list[Address]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agvent.cli.where import add_where, network
+from agvent.cli.where import add_where, credentials, network
 from agvent.errors import CallerError
 
 
@@ -27,3 +27,20 @@ def test_a_folder_that_is_named_has_a_network(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "agvent-network").mkdir()
     (tmp_path / "agvent-network" / "network.json").write_text('{"B1": "127.0.0.1:4790"}')
     assert brokers("--network", "agvent-network") == brokers() == ["127.0.0.1:4790"]
+
+
+def test_a_network_has_brokers(tmp_path: Path) -> None:
+    """A file that names none, as one that is half written may, is a mistake and not a network of nobody."""
+    (tmp_path / "network.json").write_text("{}")
+    with pytest.raises(CallerError, match="names no broker"):
+        brokers("--network", str(tmp_path))
+
+
+def test_a_token_is_text(tmp_path: Path) -> None:
+    """Whoever names another file, such as a key, is told so."""
+    (tmp_path / "token").write_bytes(b"\xff\xfe")
+    parser = argparse.ArgumentParser()
+    add_where(parser)
+    words = ["--authority", "authority.pem", "--token", str(tmp_path / "token")]
+    with pytest.raises(CallerError, match="holds no token"):
+        credentials(parser.parse_args(words))

@@ -15,7 +15,22 @@ from agvent.net.introduction import Introduction, introduction_of
 from agvent.wire.codec import framed
 
 
-@pytest.mark.parametrize("text", ["", "host:65536", "host:x", "http://host:1", "ho st", "user@host", ":4780"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "host:65536",
+        "host:x",
+        pytest.param(f"host:{'9' * 5_000}", id="a very long port"),
+        "http://host:1",
+        "ho st",
+        "user@host",
+        ":4780",
+        "a..b:1",
+        f"{'a' * 64}.org",
+        "ho\0st",
+    ],
+)
 def test_what_is_no_address_is_refused(text: str) -> None:
     """The complaint shows the text."""
     with pytest.raises(CallerError, match="is no address"):
