@@ -488,3 +488,16 @@ matters."""
 ENDED_KEPT_MAX: Final = 1_024
 """Ids of subscriptions that a client has ended and remembers, the last ones: what was under way to them came within
 seconds."""
+
+KEY_DAYS_MAX: Final = 36_500
+"""How long a certificate or token is good for: a century, beyond which nobody plans, and dates have an end."""
+
+LOG_KEEP_HOURS_MAX: Final = 876_000
+LOG_KEEP_MB_MAX: Final = 1_000_000_000
+"""What an event log may be told to keep: a century, and a petabyte, which no disk here has."""
+
+FLEET_BROKERS_MAX: Final = 10_000
+"""Brokers that one machine is asked to start: each has two ports, of which there are 65,535."""
+
+WAIT_SECONDS_MAX: Final = 86_400
+"""How long a command waits for answers, or from commit to commit: a day, in which somebody looks."""

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from agvent import limits
 from agvent.cli.languages import add_language
+from agvent.cli.numbers import above_zero
 from agvent.cli.where import add_where, client, run_async
 
 if TYPE_CHECKING:
@@ -40,7 +42,8 @@ librarian, answers
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", help="what to look for")
     parser.add_argument("--realm", default="", help="a path such as eu/ankara; all realms unless given")
-    parser.add_argument("--wait", type=float, default=5.0, metavar="SECONDS", help="for librarians to answer (5)")
+    seconds = above_zero(limits.WAIT_SECONDS_MAX)
+    parser.add_argument("--wait", type=seconds, default=5.0, metavar="SECONDS", help="for librarians to answer (5)")
     add_language(parser, whose="the query", default="xpath")
     add_where(parser)
     parser.set_defaults(run=run)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import msgspec
 
+from agvent import limits
+from agvent.cli.numbers import above_zero
 from agvent.cli.where import add_doing
 
 SUMMARY = "make the keys of a network: authority, certificates, tokens, sandbox hosts"
@@ -63,7 +65,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         one.add_argument("folder", metavar="FOLDER", type=Path, help="the authority's folder")
         if what not in OF_THE_NETWORK:
             one.add_argument("name", metavar="NAME", help="whose it is")
-            one.add_argument("--days", type=float, default=365, metavar="N", help="how long it is good for (365)")
+            days = above_zero(limits.KEY_DAYS_MAX)
+            one.add_argument("--days", type=days, default=365, metavar="N", help="how long it is good for (365)")
         if what in ("broker", "client"):
             one.add_argument("--replace", action="store_true", help="make it anew if there is one of that name")
         if what in ("client", "token"):
@@ -99,9 +102,7 @@ def run(args: argparse.Namespace) -> int:
         made = {"token": make_token(args.folder, args.name, grants=args.grant, days=args.days)}
     else:
         grants = args.grant if args.what == "client" else ()
-        path = make_certificate(
-            args.folder, args.what, args.name, grants=grants, days=int(args.days), replace=args.replace
-        )
+        path = make_certificate(args.folder, args.what, args.name, grants=grants, days=args.days, replace=args.replace)
         made = {"certificate": str(path), "key": str(path.with_suffix(".key"))}
     if args.json:
         print(msgspec.json.encode(made).decode())

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import msgspec
 
+from agvent import limits
+from agvent.cli.numbers import above_zero, whole
 from agvent.cli.where import FOLDER
-from agvent.errors import CallerError, EnvironmentFault
+from agvent.errors import EnvironmentFault
 
 DESCRIPTION = """\
 Write the log of a network of brokers while they run, from their journals: events,
@@ -45,11 +47,12 @@ def add_disks(parser: argparse.ArgumentParser) -> None:
 
 def add_keep(parser: argparse.ArgumentParser) -> None:
     """The options that bound a log."""
+    hours, size = above_zero(limits.LOG_KEEP_HOURS_MAX), whole(1, limits.LOG_KEEP_MB_MAX)
     parser.add_argument(
-        "--keep-hours", type=float, metavar="H", help="drop from the log what is older, but for the catalogue"
+        "--keep-hours", type=hours, metavar="H", help="drop from the log what is older, but for the catalogue"
     )
     parser.add_argument(
-        "--keep-mb", type=int, metavar="MB", help="drop the oldest of each of its streams beyond this size"
+        "--keep-mb", type=size, metavar="MB", help="drop the oldest of each of its streams beyond this size"
     )
 
 
@@ -64,7 +67,8 @@ def disks_of(args: argparse.Namespace) -> list[Path]:
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", type=Path, metavar="OUT", help="folder of the log, new, or one that this command wrote")
     add_disks(parser)
-    parser.add_argument("--every", type=float, default=5.0, metavar="SECONDS", help="time from commit to commit (5)")
+    seconds = above_zero(limits.WAIT_SECONDS_MAX)
+    parser.add_argument("--every", type=seconds, default=5.0, metavar="SECONDS", help="time from commit to commit (5)")
     parser.add_argument("--trim", action="store_true", help="delete archived journals that the log has")
     add_keep(parser)
     parser.add_argument("--json", action="store_true", help="print a line of JSON for each commit")
@@ -74,8 +78,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from agvent.net.follow import Follower, Keep  # noqa: PLC0415 - pyarrow is imported by those who use it
 
-    if args.every <= 0:
-        raise CallerError("--every is a number of seconds above 0")
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stopped.set())

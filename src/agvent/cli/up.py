@@ -17,10 +17,13 @@ import msgspec
 from rich.console import Console, Group
 from rich.live import Live
 
+from agvent import limits
 from agvent.cli.log_follow import add_keep
+from agvent.cli.numbers import whole
 from agvent.cli.status import table_of
 from agvent.cli.where import FOLDER, ask_all, run_async
 from agvent.errors import CallerError
+from agvent.net.address import PORT_MAX
 from agvent.sim.topology import TOPOLOGIES
 
 if TYPE_CHECKING:
@@ -63,13 +66,14 @@ RESTART_SECONDS = 2.0
 def configure(parser: argparse.ArgumentParser) -> None:
     shapes = f"{', '.join(TOPOLOGIES)} (ring)"
     parser.add_argument("topology", metavar="TOPOLOGY", nargs="?", default="ring", choices=[*TOPOLOGIES], help=shapes)
-    parser.add_argument("--brokers", type=int, default=3, metavar="N", help="how many (3; abdes has 12)")
+    count, port = whole(1, limits.FLEET_BROKERS_MAX), whole(0, PORT_MAX)
+    parser.add_argument("--brokers", type=count, default=3, metavar="N", help="how many (3; abdes has 12)")
     parser.add_argument(
         "--network", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"where they keep it ({FOLDER})"
     )
     parser.add_argument("--data", type=Path, dest="network", default=Path(FOLDER), help=argparse.SUPPRESS)
     parser.add_argument(
-        "--first-port", type=int, default=4780, metavar="PORT", help="the first one's port (4780); 0: whatever is free"
+        "--first-port", type=port, default=4780, metavar="PORT", help="the first one's port (4780); 0: whatever is free"
     )
     parser.add_argument(
         "--keep-history", action="store_true", help="keep journals from the beginning, for agvent log collect"
@@ -92,6 +96,11 @@ def run(args: argparse.Namespace) -> int:
         raise CallerError(f"{keep[0]} bounds the event log", hint="give --log too")
     edges = TOPOLOGIES[args.topology](args.brokers, Random(0))
     names = list(dict.fromkeys(name for edge in edges for name in edge)) or ["B1"]
+    if args.first_port + 2 * len(names) - 1 > PORT_MAX:
+        raise CallerError(
+            f"--first-port {args.first_port}: {len(names)} brokers need {2 * len(names)} ports, the last is {PORT_MAX}",
+            hint="choose a smaller one, or 0: whatever is free",
+        )
     prepare_kernels()
     args.network.mkdir(parents=True, exist_ok=True)
     keep_history = args.keep_history or args.log
