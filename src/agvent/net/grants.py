@@ -44,7 +44,8 @@ def grant_of(text: str) -> Grant:
     """
     action, _, about = text.strip().partition(" ")
     kind, _, value = about.strip().partition(":")
-    if action not in ACTIONS or not (about == EVERYTHING_ABOUT or (kind in MAKE and value)):
+    is_narrow = action != "administer" and kind in MAKE and value
+    if action not in ACTIONS or not (about == EVERYTHING_ABOUT or is_narrow):
         raise CallerError(
             f"{text!r} is no grant", hint="such as: publish topic:Sports/#, subscribe type:Book, administer *"
         )

@@ -15,6 +15,7 @@ from typing import Final
 from urllib.parse import quote
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -38,6 +39,9 @@ RESERVED: Final = (AUTHORITY, TOKENS, "hosts")
 """Names of the network's own files in the folder."""
 
 AUTHORITY_DAYS: Final = 3650
+
+COMMON_NAME_BYTES_MAX: Final = 64
+"""Of X.509."""
 
 PrivateKey = ec.EllipticCurvePrivateKey | Ed25519PrivateKey
 
@@ -78,7 +82,7 @@ def make_certificate(
     uris = [f"agvent:{kind}:{quote(name)}", *(f"agvent:grant:{quote(grant_of(text).text)}" for text in grants)]
     authority_key, authority = _authority(folder)
     key = ec.generate_private_key(ec.SECP256R1())
-    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, _cut(name))])
     names: list[x509.GeneralName] = [x509.UniformResourceIdentifier(uri) for uri in uris]
     names += [x509.DNSName("localhost"), x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]
     builder = _builder(subject, authority.subject, key, days)
@@ -121,8 +125,19 @@ def _authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certifica
         certificate = x509.load_pem_x509_certificate((folder / f"{AUTHORITY}.pem").read_bytes())
     except OSError as error:
         raise CallerError(f"{error.filename}: {error.strerror}", hint=f"agvent keys authority {folder}") from None
-    assert isinstance(key, ec.EllipticCurvePrivateKey)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        key, certificate = None, None
+    if certificate is None or not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise CallerError(
+            f"{folder / AUTHORITY}.key and .pem are no authority's key and certificate",
+            hint="put back what `agvent keys authority` made",
+        )
     return key, certificate
+
+
+def _cut(name: str) -> str:
+    """As much of a name as a subject has room for; who it is for says the URI."""
+    return name.encode()[:COMMON_NAME_BYTES_MAX].decode(errors="ignore")
 
 
 def _write_private(path: Path, key: PrivateKey, *, replace: bool = False) -> None:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import binascii
 from base64 import urlsafe_b64decode, urlsafe_b64encode
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
@@ -66,17 +67,28 @@ def _bytes(text: str) -> bytes:
 
 
 def read_signing_key(path: Path) -> Ed25519PrivateKey:
-    return _checked(load_pem_private_key(_read(path), None), Ed25519PrivateKey, path)  # type: ignore[no-any-return]
+    key = _loaded(lambda data: load_pem_private_key(data, None), path)
+    if not isinstance(key, Ed25519PrivateKey):
+        raise CallerError(
+            f"{path} holds no private Ed25519 key", hint="`agvent keys authority` makes it, as tokens.key"
+        )
+    return key
 
 
 def read_public_key(path: Path) -> Ed25519PublicKey:
-    return _checked(load_pem_public_key(_read(path)), Ed25519PublicKey, path)  # type: ignore[no-any-return]
-
-
-def _checked(key: Any, kind: type, path: Path) -> Any:
-    if not isinstance(key, kind):
-        raise CallerError(f"{path} holds no Ed25519 key")
+    key = _loaded(load_pem_public_key, path)
+    if not isinstance(key, Ed25519PublicKey):
+        raise CallerError(f"{path} holds no public Ed25519 key", hint="`agvent keys authority` makes it, as tokens.pub")
     return key
+
+
+def _loaded(load: Callable[[bytes], Any], path: Path) -> Any:
+    """The key of a file; None if it holds none, or one that has a password."""
+    data = _read(path)
+    try:
+        return load(data)
+    except (ValueError, TypeError, UnsupportedAlgorithm):
+        return None
 
 
 def _read(path: Path) -> bytes:

@@ -20,8 +20,10 @@ def make_host_key(file: Path) -> int:
     """Adds a new key to a file, which is made if it is not there; how many it has now. Any 32 bytes are a key."""
     descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with os.fdopen(descriptor, "ab") as keys:
+        if (size := os.fstat(descriptor).st_size) % KEY_BYTES:
+            raise _damaged(file, size)
         keys.write(os.urandom(KEY_BYTES))
-    return file.stat().st_size // KEY_BYTES
+    return size // KEY_BYTES + 1
 
 
 def host_keys(file: Path) -> HostKeys:
@@ -31,6 +33,13 @@ def host_keys(file: Path) -> HostKeys:
     except OSError as error:
         raise SandboxFault(f"the hosts' key file cannot be read: {error}"[:300]) from None
     if not content or len(content) % KEY_BYTES:
-        raise SandboxFault(f"{file} has {len(content)} bytes", hint=f"it has {KEY_BYTES} for each key")
+        raise _damaged(file, len(content))
     parts = [content[first : first + KEY_BYTES] for first in range(0, len(content), KEY_BYTES)]
     return HostKeys([X25519PrivateKey.from_private_bytes(part) for part in parts])
+
+
+def _damaged(file: Path, size: int) -> SandboxFault:
+    return SandboxFault(
+        f"{file} has {size} bytes, which is no number of keys",
+        hint=f"a key has {KEY_BYTES}; put back the file that the other hosts have",
+    )

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import msgspec
+from cryptography import x509
 
 from agvent.net.fleet import free_ports
+from agvent.net.keys import make_authority
 
 AGVENT = [sys.executable, "-m", "agvent.cli.main"]
 
@@ -76,3 +79,37 @@ def test_keys_that_are_there_stay(tmp_path: Path) -> None:
     run(tmp_path, "keys", "broker", "keys", "B1", "--replace")
     after = {path: path.read_bytes() for path in (tmp_path / "keys").iterdir()}
     assert sorted(path.name for path in after if after[path] != before[path]) == ["B1.key", "B1.pem"]
+
+
+def test_a_certificate_is_good_for_as_long_as_was_asked(tmp_path: Path) -> None:
+    """Half a day is no day less; its name may be longer than what a subject has room for."""
+    name = "é" * 64
+    run(tmp_path, "keys", "authority", "keys")
+    run(tmp_path, "keys", "client", "keys", name, "--days", "0.5")
+    made = x509.load_pem_x509_certificate((tmp_path / "keys" / f"{name}.pem").read_bytes())
+    assert made.not_valid_after_utc - made.not_valid_before_utc == timedelta(hours=12, minutes=5)
+
+
+def test_keys_that_are_damaged_are_named(tmp_path: Path) -> None:
+    """The error says which file, and nothing is written."""
+    keys = tmp_path / "keys"
+    make_authority(keys)
+    (keys / "hosts.key").write_bytes(b"short")
+    (keys / "tokens.key").write_bytes(b"no PEM")
+    (keys / "authority.key").write_bytes((keys / "tokens.pub").read_bytes())
+    before = {path: path.read_bytes() for path in keys.iterdir()}
+    assert "keys/hosts.key has 5 bytes" in run(tmp_path, "keys", "hosts", "keys", code=3)
+    assert "keys/tokens.key holds no private Ed25519 key" in run(tmp_path, "keys", "token", "keys", "ada", code=2)
+    assert "are no authority's key and certificate" in run(tmp_path, "keys", "client", "keys", "ada", code=2)
+    assert {path: path.read_bytes() for path in keys.iterdir()} == before
+
+
+def test_a_broker_checks_tokens_with_a_public_key(tmp_path: Path) -> None:
+    """Another PEM in its place is a mistake in its file."""
+    run(tmp_path, "keys", "authority", "keys")
+    run(tmp_path, "keys", "broker", "keys", "B1")
+    tls = 'authority = "keys/authority.pem"\ncertificate = "keys/B1.pem"\nkey = "keys/B1.key"\n'
+    tls += 'tokens = ["keys/authority.pem"]\n'
+    (tmp_path / "broker.toml").write_text(f'name = "B1"\nlisten = "127.0.0.1:0"\n[tls]\n{tls}')
+    said = run(tmp_path, "broker", "--config", "broker.toml", code=2)
+    assert "keys/authority.pem holds no public Ed25519 key\nhint: " in said

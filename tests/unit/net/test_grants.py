@@ -78,7 +78,9 @@ def test_advertising_and_administering() -> None:
         Grants(["publish *"]).check_administer()
 
 
-@pytest.mark.parametrize("text", ["", "publish", "rule *", "publish book:x", "publish type:", "* *"])
+@pytest.mark.parametrize(
+    "text", ["", "publish", "rule *", "publish book:x", "publish type:", "* *", "administer type:X"]
+)
 def test_what_is_no_grant_is_refused(text: str) -> None:
     """When it is made, not when it is used."""
     with pytest.raises(CallerError, match="is no grant"):
