@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import signal
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -61,6 +62,7 @@ exit codes: 0 stopped, 3 a port is taken, or a broker does not start
 
 SHOW_SECONDS = 1.0
 RESTART_SECONDS = 2.0
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)  # brokers do not end with the terminal by themselves
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -88,7 +90,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from agvent.matching.prepare import prepare_kernels
-    from agvent.net.fleet import Fleet
+    from agvent.net.fleet import Fleet, locked
     from agvent.net.follow_process import FollowProcess
 
     keep = _keep(args)
@@ -101,26 +103,45 @@ def run(args: argparse.Namespace) -> int:
             f"--first-port {args.first_port}: {len(names)} brokers need {2 * len(names)} ports, the last is {PORT_MAX}",
             hint="choose a smaller one, or 0: whatever is free",
         )
-    prepare_kernels()
-    args.network.mkdir(parents=True, exist_ok=True)
-    keep_history = args.keep_history or args.log
-    fleet = Fleet(args.network, edges, names, first_port=args.first_port, keep_history=keep_history)
-    follow = FollowProcess(args.network, trim=not args.keep_history, keep=keep) if args.log else None
+    with locked(args.network) as lock:
+        prepare_kernels()
+        keep_history = args.keep_history or args.log
+        fleet = Fleet(args.network, edges, names, first_port=args.first_port, keep_history=keep_history, lock=lock)
+        follow = FollowProcess(args.network, trim=not args.keep_history, keep=keep) if args.log else None
+        _run(fleet, follow, as_json=args.json)
+    return 0
+
+
+def _run(fleet: Fleet, follow: FollowProcess | None, *, as_json: bool) -> None:
+    """Starts the brokers, and stops them when a signal comes, which may be while they start."""
+    stopping = threading.Event()
+    _on_signals(stopping)
     try:
         fleet.start_all()
-        fleet.wait_until_up()
+        fleet.wait_until_up(given_up=stopping.is_set)
+        if stopping.is_set():
+            return
         if follow is not None:
             follow.start()
-        addresses = {name: str(member.address) for name, member in fleet.members.items()}
-        if args.json:
-            admin = {name: str(member.admin) for name, member in fleet.members.items()}
-            print(msgspec.json.encode({"brokers": addresses, "admin": admin}).decode(), flush=True)
-        run_async(_watch(fleet, follow, quiet=args.json))
+        if as_json:
+            _print_addresses(fleet)
+        run_async(_watch(fleet, follow, stopping, quiet=as_json))
     finally:
+        _on_signals(stopping)  # the loop gave them back: a second Ctrl-C would leave brokers behind
         fleet.stop()
         if follow is not None:
             follow.stop()
-    return 0
+
+
+def _on_signals(stopping: threading.Event) -> None:
+    for number in SIGNALS:
+        signal.signal(number, lambda *_: stopping.set())
+
+
+def _print_addresses(fleet: Fleet) -> None:
+    brokers = {name: str(member.address) for name, member in fleet.members.items()}
+    admin = {name: str(member.admin) for name, member in fleet.members.items()}
+    print(msgspec.json.encode({"brokers": brokers, "admin": admin}).decode(), flush=True)
 
 
 def _keep(args: argparse.Namespace) -> list[str]:
@@ -129,11 +150,13 @@ def _keep(args: argparse.Namespace) -> list[str]:
     return [word for option, value in given.items() if value is not None for word in (option, str(value))]
 
 
-async def _watch(fleet: Fleet, follow: FollowProcess | None, *, quiet: bool) -> None:
-    """Shows the brokers and starts those again that ended, until a signal."""
+async def _watch(fleet: Fleet, follow: FollowProcess | None, stopped: threading.Event, *, quiet: bool) -> None:
+    """Shows the brokers and starts those again that ended, until a signal, which may have come before."""
     stopping = asyncio.Event()
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):  # brokers do not end with the terminal by themselves
+    for number in SIGNALS:
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    if stopped.is_set():
+        return
     console = Console()
     addresses = {name: member.address for name, member in fleet.members.items()}
     figures = "figures: " + ", ".join(f"{name} http://{one.admin}/metrics" for name, one in fleet.members.items())
@@ -157,7 +180,7 @@ async def _restart(fleet: Fleet, follow: FollowProcess | None) -> None:
     while True:
         ended = [name for name, member in fleet.members.items() if not member.is_running]
         await asyncio.sleep(RESTART_SECONDS)
-        before, trouble = trouble, _started(fleet, follow, ended)
+        before, trouble = trouble, _started(fleet, follow, ended) or trouble
         if trouble not in ("", before):
             print(trouble, file=sys.stderr, flush=True)
 
@@ -167,9 +190,11 @@ def _started(fleet: Fleet, follow: FollowProcess | None, ended: list[str]) -> st
     starts: dict[str, Callable[[], None]] = {
         name: partial(fleet.start, name) for name in ended if not fleet.members[name].is_running
     }
+    troubles = []
     if follow is not None and not follow.is_running:
         starts["agvent log follow"] = follow.start
-    troubles = []
+        if follow.complaint:
+            troubles.append(f"the event log is not written, and is tried again: {follow.complaint}")
     for name, start in starts.items():
         try:
             start()

@@ -2,16 +2,20 @@
 
 Each broker has a folder with its configuration, its data and what it printed; `network.json` says where each listens,
 `hosts.key` is the key of their sandbox hosts. The admin ports follow the brokers' ports, in the same order.
+`up.lock` is locked by whoever runs the fleet, and by its brokers, which outlive that one if it is killed.
 """
 
 from __future__ import annotations
 
+import fcntl
+import os
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +27,12 @@ from agvent.sandbox.keys import make_host_key
 
 NETWORK: Final = "network.json"
 HOST_KEY: Final = "hosts.key"
+LOCK: Final = "up.lock"
 STOP_SECONDS_MAX: Final = 10.0
+
+ERROR: Final = "error: "
+HINT: Final = "hint: "
+"""How the lines of a command that fails begin."""
 
 
 class Member(msgspec.Struct):
@@ -69,8 +78,9 @@ class Fleet:
         *,
         first_port: int,
         keep_history: bool = False,
+        lock: int | None = None,
     ) -> None:
-        self.folder, self.keep_history = folder, keep_history
+        self.folder, self.keep_history, self.lock = folder, keep_history, lock
         count = len(names)
         ports = [*range(first_port, first_port + 2 * count)] if first_port else free_ports(2 * count)
         addresses = [Address("127.0.0.1", port) for port in ports]
@@ -112,6 +122,7 @@ class Fleet:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
+                pass_fds=() if self.lock is None else (self.lock,),
                 start_new_session=True,  # Ctrl-C is for whoever runs the fleet, which then stops it in order
             )
         member.starts += 1
@@ -120,11 +131,12 @@ class Fleet:
         for name in self.members:
             self.start(name)
 
-    def wait_until_up(self, seconds: float = 60.0) -> None:
-        """Waits until every broker listens; an EnvironmentFault with what it printed if one does not."""
+    def wait_until_up(self, seconds: float = 60.0, *, given_up: Callable[[], bool] = lambda: False) -> None:
+        """Waits until every broker listens, or it is given up; an EnvironmentFault with what it printed if one does
+        not."""
         ends = time.monotonic() + seconds
         for member in self.members.values():
-            while not member.is_listening:
+            while not member.is_listening and not given_up():
                 if not member.is_running or time.monotonic() > ends:
                     raise _not_up(member)
                 time.sleep(0.05)
@@ -151,14 +163,49 @@ class Fleet:
                 process.wait()
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[int]:
+    """The lock of who may run the network of a folder, for as long as it runs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        _take(lock, folder)
+        yield lock
+    finally:
+        os.close(lock)
+
+
+def _take(lock: int, folder: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise EnvironmentFault(
+            f"a network runs in {folder} already",
+            hint="end it first: Ctrl-C where `agvent up` runs or, if that was killed, `agvent broker stop` for each "
+            "broker; or choose another folder (--network)",
+        ) from None
+
+
 def _not_up(member: Member) -> EnvironmentFault:
-    said = member.said.strip().splitlines()
-    if said and "address already in use" in said[-1].lower():
+    error, hint = complaint_in(member.said)
+    if "address already in use" in error.lower():
+        port = next((one.port for one in (member.address, member.admin) if f", {one.port})" in error), "of its own")
         return EnvironmentFault(
-            f"port {member.address.port} is taken: {member.name} cannot listen there",
+            f"port {port} is taken: {member.name} cannot listen there",
             hint="--first-port PORT chooses others, 0 whatever is free",
         )
-    return EnvironmentFault(f"{member.name} did not start: {said[-1] if said else 'it said nothing'}")
+    reason = error or f"it said nothing of why in {member.output}"
+    return EnvironmentFault(f"{member.name} did not start: {reason}", hint=hint)
+
+
+def complaint_in(said: str) -> tuple[str, str | None]:
+    """The last error that a command printed, and its hint; without one, its last line."""
+    lines = said.strip().splitlines()
+    errors = [at for at, line in enumerate(lines) if line.startswith(ERROR)]
+    if not errors:
+        return lines[-1] if lines else "", None
+    hints = [line.removeprefix(HINT) for line in lines[errors[-1] :] if line.startswith(HINT)]
+    return lines[errors[-1]].removeprefix(ERROR), hints[0] if hints else None
 
 
 def free_ports(count: int) -> list[int]:
