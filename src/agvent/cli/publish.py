@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import Future
+from io import FileIO
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -31,6 +32,7 @@ Publish events: one JSON object of attributes per line of EVENTS, which is a
 file, - for standard input, or the object itself. It returns when every event is
 on a broker's disk. Types that the events have ($type) are advertised first.
 Ctrl-C ends it: of what was on its way then nobody knows whether it is published.
+So does a line that is no event; what was published before it is said.
 """
 
 EPILOG = """\
@@ -71,31 +73,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    began, totals = time.monotonic(), Totals()
-    interrupted = run_async(is_interrupted(_publish(args, totals)))
-    totals.seconds = round(time.monotonic() - began, 3)
-    print(msgspec.json.encode(totals).decode() if args.json else totals.sentence())
+    totals = Totals()
+    batches = _batches(args.events)
+    interrupted = run_async(is_interrupted(_published(args, batches, totals)))
     return 130 if interrupted else 1 if totals.refused else 0
 
 
-async def _publish(args: argparse.Namespace, totals: Totals) -> None:
-    known: set[str] = set()
+async def _published(args: argparse.Namespace, batches: Iterator[list[Event]], totals: Totals) -> None:
+    """Publishes the events and says what became of them, of those before a mistake too."""
+    began = time.monotonic()
     async with client(args, args.name) as publisher:
-        with _bar() as bar:
-            task = bar.add_task("events", total=None)
-            async for batch in _read(_batches(args.events)):
-                await _advertise(publisher, batch, known)
-                totals.unknown = len(batch)
-                try:
-                    receipts = await publisher.publish_batch(batch, to=args.to, fast=args.fast)
-                except RefusedError as error:
-                    receipts = list(error.receipts)
-                    totals.refused += len(error.reasons)
-                    print(f"refused: {next(iter(error.reasons.values()))}", file=sys.stderr)
-                totals.unknown = 0
-                totals.published += len(receipts)
-                totals.last = f"{publisher.name}:{receipts[-1].id.sequence}" if receipts else totals.last
-                bar.advance(task, len(batch))
+        try:
+            await _publish(publisher, args, batches, totals)
+        finally:
+            totals.seconds = round(time.monotonic() - began, 3)
+            print(msgspec.json.encode(totals).decode() if args.json else totals.sentence(), flush=True)
+
+
+async def _publish(publisher: Client, args: argparse.Namespace, batches: Iterator[list[Event]], totals: Totals) -> None:
+    known: set[str] = set()
+    with _bar() as bar:
+        task = bar.add_task("events", total=None)
+        async for batch in _read(batches):
+            await _advertise(publisher, batch, known)
+            totals.unknown = len(batch)
+            try:
+                receipts = await publisher.publish_batch(batch, to=args.to, fast=args.fast)
+            except RefusedError as error:
+                receipts = list(error.receipts)
+                totals.refused += len(error.reasons)
+                print(f"refused: {next(iter(error.reasons.values()))}", file=sys.stderr)
+            totals.unknown = 0
+            totals.published += len(receipts)
+            totals.last = f"{publisher.name}:{receipts[-1].id.sequence}" if receipts else totals.last
+            bar.advance(task, len(batch))
 
 
 async def _read(batches: Iterator[list[Event]]) -> AsyncIterator[list[Event]]:
@@ -137,10 +148,13 @@ def _bar() -> Progress:
 def _batches(source: str) -> Iterator[list[Event]]:
     """Events as they come: a batch is what a read of the input brought."""
     if source.lstrip().startswith("{"):
-        yield [decode_event(source.encode())]
-        return
+        return iter([[decode_event(source.encode())]])
+    return _batches_of(source, open_input(source))
+
+
+def _batches_of(source: str, opened: FileIO) -> Iterator[list[Event]]:
     number = 0
-    with open_input(source) as file:
+    with opened as file:
         for chunk in line_chunks(file):
             lines = chunk.splitlines()
             yield [_event(source, number + at, line) for at, line in enumerate(lines, 1) if line.strip()]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from io import FileIO
 
 from agvent import limits
-from agvent.errors import EnvironmentFault
+from agvent.errors import CallerError, EnvironmentFault
 from agvent.event_json import BYTE_ORDER_MARK
 
 CHUNK_BYTES = 4 << 20
@@ -23,6 +23,8 @@ STANDARD_INPUT = "-"
 
 def open_input(name: str) -> FileIO:
     """The file, unbuffered; `-` is standard input."""
+    if not name:
+        raise CallerError("an input has no name", hint="name a file, or - for standard input")
     if name != STANDARD_INPUT:
         return FileIO(name)
     if sys.stdin is None:  # its number may be another file's by now

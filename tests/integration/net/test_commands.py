@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from agvent.net.fleet import free_ports
+from agvent.store.chunks import CHUNK_BYTES
 
 AGVENT = [sys.executable, "-m", "agvent.cli.main"]
 ANY = -1
@@ -148,6 +149,18 @@ def test_publish_from_an_idle_pipe_is_told_to_stop(shell: Shell) -> None:
     )
 
 
+def test_publish_says_what_went_out_before_a_mistake(shell: Shell) -> None:
+    """The totals come before the error, as JSON too: whoever mends the line knows where to go on."""
+    pad = "x" * 1_000
+    good = f'{{"pad": "{pad}"}}\n' * (CHUNK_BYTES // len(pad))
+    (shell.folder / "half.jsonl").write_text(f"{good}nonsense\n")
+    count = shell.json("publish", "half.jsonl", "--as", "half", code=2)[0]["published"]
+    assert count > 1
+    said = shell.run("publish", "half.jsonl", "--as", "half", code=2)
+    assert said.startswith(f"{count:,} published, 0 refused in ")
+    assert f"; the last is half:{2 * count}\nerror: half.jsonl, line {good.count(chr(10)) + 1}: " in said
+
+
 def test_types_are_advertised_and_shown(shell: Shell) -> None:
     """With who publishes them and where; exit code 1 if there are none."""
     assert shell.run("advertise", "Book", "pages:int", "--as", "acme") == "acme publishes Book\n"
@@ -272,6 +285,8 @@ def shell_status(shell: Shell) -> list[dict[str, Any]]:
     [
         (["subscribe", "price >>", "--as", "ada"], 2, "error: line 1, column 8: expected a value"),
         (["publish", "{nonsense"], 2, "error: "),
+        (["publish", ""], 2, "error: an input has no name\nhint: name a file, or - for standard input\n"),
+        (["publish", "nowhere"], 3, "error: nowhere: No such file or directory\n"),
         (["trace", "ada"], 2, "error: 'ada' is no event\nhint: write publisher:sequence, such as ada:17\n"),
         (["link", "cut", "B1", "B9"], 2, "error: 'B1' has no neighbour 'B9'\nhint: it has B2, B3\n"),
         (["broker", "kill", "B9"], 2, "error: no broker 'B9' here\nhint: there are B1, B2, B3\n"),
