@@ -31,6 +31,8 @@ examples:
 exit codes: 0 found, 1 no broker remembers it, 3 no broker answers
 """
 
+SEQUENCE_DIGITS_MAX = 18  # all of them fit into the 64 bits that a sequence has
+
 UNKNOWN = "it was not published, is older than what they remember, or they have been restarted since"
 
 
@@ -43,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     publisher, _, sequence = args.event.rpartition(":")
-    if not publisher or not sequence.isdecimal():
+    if not publisher or not sequence.isdecimal() or len(sequence) > SEQUENCE_DIGITS_MAX:
         raise CallerError(f"{args.event!r} is no event", hint="write publisher:sequence, such as ada:17")
     facts = {"publisher": publisher, "sequence": int(sequence), "fast": args.fast}
     answers = run_async(ask_all(network(args), "trace", shown=credentials(args), **facts))

@@ -288,6 +288,7 @@ def shell_status(shell: Shell) -> list[dict[str, Any]]:
         (["publish", ""], 2, "error: an input has no name\nhint: name a file, or - for standard input\n"),
         (["publish", "nowhere"], 3, "error: nowhere: No such file or directory\n"),
         (["trace", "ada"], 2, "error: 'ada' is no event\nhint: write publisher:sequence, such as ada:17\n"),
+        (["trace", f"ada:{10**18}"], 2, "error: 'ada:1000000000000000000' is no event\n"),
         (["link", "cut", "B1", "B9"], 2, "error: 'B1' has no neighbour 'B9'\nhint: it has B2, B3\n"),
         (["broker", "kill", "B9"], 2, "error: no broker 'B9' here\nhint: there are B1, B2, B3\n"),
         (["broker", "forget", "B9"], 2, "error: no broker 'B9' is known here\n"),
