@@ -19,6 +19,7 @@ from agvent.broker.deliveries import Deliveries
 from agvent.broker.dispatch import Dispatch
 from agvent.broker.entering import Entrance
 from agvent.broker.gossip import Gossip
+from agvent.broker.moving import Moves
 from agvent.broker.queues import Queue
 from agvent.broker.router import Router
 from agvent.broker.routes import HOP_US, QUEUED_US, Routes
@@ -191,3 +192,7 @@ def confirms_before_its_record(patch: pytest.MonkeyPatch) -> None:
 
 def leaves_torn_what_was_torn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Arriving, "restart", lambda arriving: None)
+
+
+def leaves_what_was_advertised_before(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Moves, "_disinherit", lambda moves, client: None)

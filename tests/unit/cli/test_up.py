@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,7 @@ def test_a_broker_that_cannot_be_started_now_is_tried_again(
     member.output.mkdir()
 
     async def story() -> str:
-        watching, said = asyncio.create_task(up._watch(fleet, None, quiet=True)), ""
+        watching, said = asyncio.create_task(up._watch(fleet, None, threading.Event(), quiet=True)), ""
         async with asyncio.timeout(20):
             while not said:
                 await asyncio.sleep(0.1)
