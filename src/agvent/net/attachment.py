@@ -157,11 +157,11 @@ class Attachment:
                     return
                 await asyncio.sleep(limits.REDIAL_SECONDS_MAX)
                 self._is_turned_away, self.home = False, None
-            if not await self._is_found_again():
+            if not await self._find_again():
                 return
 
-    async def _is_found_again(self) -> bool:
-        """Finds a broker; not when it is turned away for good."""
+    async def _find_again(self) -> bool:
+        """Finds a broker, at home and after a while anywhere; False when it is turned away for good."""
         away_at, wait = time.monotonic() + self.failover_s, limits.REDIAL_SECONDS_MIN
         while True:
             left = away_at - time.monotonic()
