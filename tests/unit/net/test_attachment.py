@@ -89,7 +89,7 @@ def test_a_silent_home_is_left_when_it_is_time(monkeypatch: pytest.MonkeyPatch) 
 
     async def story() -> None:
         async with attachment(Peer(None), Peer(welcome("B2")), failover_s=0.2) as one:
-            assert await one._is_found_again()
+            assert await one._find_again()
             assert one.home == one.addresses[1]
             await one.close()
 
