@@ -234,3 +234,25 @@ def test_a_guest_that_took_its_leave_is_forgotten() -> None:
     assert [*tables.deliveries.clients] == ["p"]
     assert not tables.homes.current
     assert tables.advertisements.found("") == ()
+
+
+def test_a_guest_that_was_forgotten_is_told_what_was_published() -> None:
+    """Its link broke before the acknowledgement, and it comes back as another client: the event is its own."""
+    world = star()
+    world.attach("guest-1", "B1")
+    world.clients["guest-1"].leave()
+    world.clients["guest-1"].session = Session("guest-1", guest=True)
+    world.clients["guest-1"].back()
+    world.wait(1)
+    world.network.paths["B1", "guest-1"].cut = True
+    publish(world, 1, "guest-1")
+    world.clients["guest-1"].leave()
+    world.wait(60)
+    assert "guest-1" not in world.brokers["B1"].broker.tables.deliveries.clients
+    world.mend("B1", "guest-1")
+    world.clients["guest-1"].back()
+    world.wait(5)
+    publish(world, 1, "guest-1")
+    told = [one.message for one in world.history.told if one.client == "guest-1"]
+    assert [one.sequence for one in told if isinstance(one, Published)] == [1, 2]
+    assert not [one for one in told if isinstance(one, Refused)]

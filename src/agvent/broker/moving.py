@@ -45,7 +45,7 @@ class Moves:
         self._closing: dict[str, None] = {}  # clients claimed by a home from which they are in force everywhere
         self._silent_since: dict[tuple[str, str], int] = {}  # client, source -> since when it has not answered
         self._answered: dict[tuple[str, str], None] = {}  # client, source: those that did
-        self._asked_at: dict[tuple[str, str], int] = {}  # broker, client there: when a home was asked that was given up
+        self._ask_again_at: dict[tuple[str, str], int] = {}  # broker, client there: a home that was given up
 
     def moving(self) -> list[Client]:
         """The clients that said where they were, and have not everything of before yet."""
@@ -92,12 +92,12 @@ class Moves:
         place = (home.broker, home.client)
         if self._is_no_more(home):
             self._part(home)
-        elif now >= self._asked_at.get(place, now):
-            self._asked_at[place] = now + limits.GIVEN_UP_ASK_US
+        elif now >= self._ask_again_at.get(place, now):
+            self._ask_again_at[place] = now + limits.GIVEN_UP_ASK_US
             self._send_claim(Claim(self.tables.name, "", home, limits.INT_MAX, True, ()), now)
 
     def _part(self, home: Source) -> None:
-        self._asked_at.pop((home.broker, home.client), None)
+        self._ask_again_at.pop((home.broker, home.client), None)
         self.out.record(Parted(home.broker, home.client))
 
     def settled(self, now: int) -> None:

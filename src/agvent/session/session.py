@@ -370,7 +370,7 @@ class Session:
             self._leave_home()
         self.broker, self.incarnation, self.moves = message.broker, message.incarnation, message.moves
         told: list[AnyMessage] = []
-        if lost or known == ("", 0):
+        if moved or known == ("", 0):  # at the same broker, what it accepted is this process's own
             told = self._step_over(message)
         if lost:
             self._retry_elsewhere()
