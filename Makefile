@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo kernels test lint format fuzz sim bench-match bench-spark bench-broker bench-agvents clean clean-kernels
+.PHONY: help demo kernels test docs lint format fuzz sim bench-match bench-spark bench-broker bench-agvents clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +24,10 @@ kernels: .venv/runtime.stamp  ## compile the matcher: a minute, once
 test: .venv/dev.stamp  ## lint, types and every test
 	@$(MAKE) --no-print-directory --jobs 2 lint kernels
 	$(BIN)/pytest -n 3 --dist loadgroup --durations 12
+
+docs: .venv/dev.stamp  ## the documentation as a site, in build/docs; a broken link or anchor ends it
+	$(BIN)/python -m sphinx -b html -q -W --keep-going -d build/docs-read docs build/docs
+	@echo "build/docs/index.html"
 
 lint: .venv/dev.stamp  ## ruff and mypy
 	$(BIN)/ruff check .

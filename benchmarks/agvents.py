@@ -31,28 +31,28 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from msgspec.structs import replace
 
 from agvent import Agvent, Opaque, Subscriptions
-from agvent.agents.code import Programs, encode_code, sign
-from agvent.agents.hiding import Hider, HostKeys
-from agvent.agents.portable import program_of
-from agvent.agents.publishing import published
-from agvent.agents.sandbox import Sandbox, Task
-from agvent.agents.types import type_of
+from agvent.agents.authoring.agvent_types import type_of
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.publishing import published
+from agvent.agents.execution.sandbox import Sandbox, Task
+from agvent.agents.execution.signed_programs import Programs, encode_code, sign
+from agvent.agents.secrecy.hidden_fields import Hider, HostKeys
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced, Tick
+from agvent.broker.interface import Append, Effect, Input, LinkUp, MessageCame, Ran, Run, Send, Synced, Tick
 from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.sandbox.host import SandboxHost
-from agvent.sandbox.process import HostProcess
-from agvent.spark.asked_answers import AskedAnswers
-from agvent.spark.log_match import parts_of
-from agvent.spark.roster import Roster
+from agvent.sandbox.host_process import HostProcess
+from agvent.spark.matches.log_events import parts_of
+from agvent.spark.matches.sandbox_answers import SandboxAnswers
+from agvent.spark.rosters.roster import Roster
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log import LogReader, create_log
+from agvent.store.log_reader import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import Advertisement
 from agvent.wire.client_messages import Advertise, Attach, Deliver, Publish, Received, Subscribe
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Answered, Call, Publication
+from agvent.wire.parts import Answered, BehaviourCall, Publication
 from page import made_by, replace_block, short, table
 from process_tree import cpu_seconds
 
@@ -92,13 +92,13 @@ def books(count: int, hider: Hider) -> list[Event]:
     return [published(one, "house", hider=hider) for one in made]
 
 
-def calls(count: int) -> tuple[Call, ...]:
+def calls(count: int) -> tuple[BehaviourCall, ...]:
     """So many different calls, as the filters of several subscribers make them."""
-    prices = [Call("wholesale_price", (1_000, city)) for city in CITIES]
-    return (Call("references_contain", ("Alonso, E.",)), *prices)[:count]
+    prices = [BehaviourCall("wholesale_price", (1_000, city)) for city in CITIES]
+    return (BehaviourCall("references_contain", ("Alonso, E.",)), *prices)[:count]
 
 
-def through_host(host: Sandbox, asked: tuple[Call, ...], events: list[bytes]) -> int:
+def through_host(host: Sandbox, asked: tuple[BehaviourCall, ...], events: list[bytes]) -> int:
     """Runs the calls on every event; how many had an answer."""
     answered = 0
     for first in range(0, len(events), BATCH):
@@ -119,10 +119,10 @@ class Network:
         self.asked: deque[tuple[list[Run], Future[list[tuple[Answered, ...]]]]] = deque()
         self.step([Tick()])
         for client in ("house", "shop"):
-            self.step([LinkUp(client, to_broker=False), Came(client, Attach(client, 0, 0, 0, 1, 1))])
-        self.step([Came("house", Advertise(1, type_of(cls)))])
+            self.step([LinkUp(client, to_broker=False), MessageCame(client, Attach(client, 0, 0, 0, 1, 1))])
+        self.step([MessageCame("house", Advertise(1, type_of(cls)))])
         for number, text in enumerate(filters, 1):
-            self.step([Came("shop", Subscribe(number, 1, Subscription(id=f"s{number}", filter=text)))])
+            self.step([MessageCame("shop", Subscribe(number, 1, Subscription(id=f"s{number}", filter=text)))])
 
     def step(self, inputs: list[Input]) -> None:
         """Steps until nothing is left to do but to wait for the sandbox. All the runs of a step go to it together."""
@@ -134,7 +134,7 @@ class Network:
                 inputs.append(Synced(appends[-1]))
             for effect in effects:
                 if isinstance(effect, Send) and isinstance(effect.message, Deliver):
-                    inputs.append(Came("shop", Received(effect.message.number, 0)))
+                    inputs.append(MessageCame("shop", Received(effect.message.number, 0)))
             if runs := [effect for effect in effects if isinstance(effect, Run)]:
                 self.asked.append((runs, self.thread.submit(self.sandbox.run, [_task(run) for run in runs])))
 
@@ -154,7 +154,7 @@ class Network:
             inputs: list[Input] = []
             for event in events[first : first + BATCH]:
                 self.published += 1
-                inputs.append(Came("house", Publish(Publication("house", self.published, event))))
+                inputs.append(MessageCame("house", Publish(Publication("house", self.published, event))))
             self.step(inputs)
             self.wait(until=1)
         self.wait(until=0)
@@ -226,7 +226,7 @@ def through_spark(
         file.write_bytes(key.private_bytes_raw())
         write_log(log, events, encode_code(sign(program_of(Book), "house", house)))
         reader, roster = LogReader(log), Roster.of(index)
-        answers = AskedAnswers(reader, file)
+        answers = SandboxAnswers(reader, file)
         [part] = parts_of(reader)
         table = pq.read_table(part.slice.path, partitioning=None)
         answers.matched(roster, table.slice(0, BATCH), part.type, part.name)

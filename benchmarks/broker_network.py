@@ -14,11 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from agvent import connect
-from agvent.net.client import Client
-from agvent.net.deliveries import Batch, Delivery
-from agvent.net.dialled import ask
-from agvent.net.fleet import Fleet
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.client import Client
+from agvent.net.client.deliveries import Batch, Delivery
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.fleet.fleet import Fleet
+from agvent.net.link.dial import ask
 
 IN_FLIGHT: Final = 256
 LINE: Final = [("B1", "B2"), ("B2", "B3"), ("B3", "B4")]
@@ -97,7 +97,7 @@ async def clients(fleet: Fleet, entry: str, home: str) -> AsyncIterator[tuple[Cl
         yield publisher, subscriber
 
 
-async def received(subscription: Subscribed, count: int) -> None:
+async def received(subscription: OpenSubscription, count: int) -> None:
     """Takes that many deliveries, and acknowledges each."""
     left = count
     async for item in subscription:
@@ -108,7 +108,7 @@ async def received(subscription: Subscribed, count: int) -> None:
             return
 
 
-async def received_batches(subscription: Subscribed, count: int) -> None:
+async def received_batches(subscription: OpenSubscription, count: int) -> None:
     """Takes as many as they come, and acknowledges them together."""
     left = count
     async for item in subscription.batches():
@@ -136,7 +136,7 @@ async def batch(client: Client, events: list[dict[str, Any]], *, fast: bool) -> 
 
 async def rate(
     how: Callable[..., Awaitable[None]],
-    clients_: tuple[Client, Subscribed],
+    clients_: tuple[Client, OpenSubscription],
     events: list[dict[str, Any]],
     *,
     fast: bool,

@@ -8,8 +8,8 @@ from typing import Final
 
 import filter_peers
 import topic_peers
-from agvent.net.client import Client
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.client import Client
+from agvent.net.client.open_subscription import OpenSubscription
 from broker_network import IN_FLIGHT, Figure, Run, batch, clients, network, pids, rate, single
 from filter_peers import CITY, keys
 from peer_process import Peer
@@ -59,7 +59,7 @@ async def subscriptions(scale: float) -> AsyncIterator[Figure]:
                 yield figure
 
 
-async def _open(subscriber: Client, count: int) -> Subscribed:
+async def _open(subscriber: Client, count: int) -> OpenSubscription:
     """As many subscriptions, all read in one loop."""
     everything = await subscriber.subscribe(_filter(0), id="s0")
     remaining = iter(range(1, count))

@@ -12,12 +12,12 @@ from statistics import quantiles
 from typing import Any, Final
 
 import healing_peers
-from agvent.net.client import Client
-from agvent.net.connect import connect
-from agvent.net.deliveries import Delivery
-from agvent.net.dialled import ask
-from agvent.net.fleet import Fleet
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.client import Client
+from agvent.net.client.connect import connect
+from agvent.net.client.deliveries import Delivery
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.fleet.fleet import Fleet
+from agvent.net.link.dial import ask
 from agvent.sim.topology import ABDES
 from broker_network import LINE, Figure, batch, clients, network, pids, rate, received, resident_bytes
 from healing_peers import Servers
@@ -35,7 +35,7 @@ Seen = list[tuple[float, float, int]]
 """When each event came, when it was published, and which it was."""
 
 
-async def seen(subscription: Subscribed, count: int) -> Seen:
+async def seen(subscription: OpenSubscription, count: int) -> Seen:
     """The next so many deliveries."""
     found: Seen = []
     async for item in subscription:
@@ -105,7 +105,7 @@ async def large(scale: float) -> AsyncIterator[Figure]:
     yield Figure(f"{row}: p99 beside", p99[1], "ms", f"{2 * p99[0]:.0f}: twice that alone")
 
 
-async def _beside(fleet: Fleet, scale: float, pair: tuple[Client, Subscribed] | None) -> float:
+async def _beside(fleet: Fleet, scale: float, pair: tuple[Client, OpenSubscription] | None) -> float:
     """The 99th percentile, in ms, that small durable events take over the same hops, alone or beside large ones."""
     count = int(8 * SMALL_PER_SECOND * max(scale, 0.5))
     entry, home = (str(fleet.members[name].address) for name in ("B1", "B4"))
@@ -119,7 +119,7 @@ async def _beside(fleet: Fleet, scale: float, pair: tuple[Client, Subscribed] | 
     return cuts(found)[1]
 
 
-async def _stream(publisher: Client, subscription: Subscribed, *, until: asyncio.Future[Any]) -> None:
+async def _stream(publisher: Client, subscription: OpenSubscription, *, until: asyncio.Future[Any]) -> None:
     """Large events at a steady rate, each taken when it comes."""
     event = {"$topic": "large", "x": os.urandom(LARGE_BYTES)}
     pending: list[asyncio.Future[Any]] = []

@@ -27,9 +27,9 @@ import pyarrow as pa
 
 from agvent.filters.subscription import Subscription
 from agvent.matching.subscriptions import Subscriptions
-from agvent.spark.discovery import discover
-from agvent.spark.session import session
-from agvent.store.log import create_log
+from agvent.spark.discovery.discover import discover
+from agvent.spark.runtime.session import session
+from agvent.store.log_reader import create_log
 from agvent.store.log_writer import LogWriter
 from narada import IMAGES, PAGE, Drink, document, draw_of
 from page import made_by, replace_block, table

@@ -22,9 +22,9 @@ import pyarrow as pa
 
 from agvent.event import Event, EventId
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log import LogReader, create_log
+from agvent.store.log_reader import LogReader, create_log
+from agvent.store.log_verification import verify
 from agvent.store.log_writer import LogWriter
-from agvent.store.verify import verify
 from agvent.types import AdvertisedAttribute, Advertisement, AgventType
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -22,7 +22,7 @@ from typing import Any, Final, Self
 
 import msgspec
 
-from agvent.net.fleet import free_ports
+from agvent.net.fleet.fleet import free_ports
 from agvent.sim.topology import ABDES
 from peer_process import Installed, wait_until_up
 

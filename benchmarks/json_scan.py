@@ -28,9 +28,9 @@ import pyarrow.json as pj
 
 from agvent.event import Kind
 from agvent.filters.tree import Attribute
-from agvent.matching.json_lines import encode_json
-from agvent.matching.slots import Slots
-from agvent.matching.strings import Strings
+from agvent.matching.columns.slots import Slots
+from agvent.matching.columns.strings import Strings
+from agvent.matching.encoders.json_lines import encode_json
 
 SYMBOLS: Final = 10_000
 RUNS: Final = 7

@@ -32,7 +32,7 @@ def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def made_by(command: str) -> str:
     """The line under each figure: what made it, where and when."""
-    return f"Made by `{command}` on {machine()}, {datetime.now(UTC):%Y-%m-%d}."
+    return f"Made by `{command}`\non {machine()}, {datetime.now(UTC):%Y-%m-%d}."
 
 
 def machine() -> str:

@@ -26,16 +26,16 @@ from typing import Any, Final
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from agvent import Agvent, connect
-from agvent.agents.code import Programs
-from agvent.agents.hiding import HostKeys
-from agvent.agents.portable import program_of
-from agvent.agents.publishing import published
-from agvent.agents.stops import Decision, Local, Neighbour, Stop, Surroundings, Way
-from agvent.agents.trusted import TrustedSandbox
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.publishing import published
+from agvent.agents.execution.signed_programs import Programs
+from agvent.agents.execution.trusted_sandbox import TrustedSandbox
+from agvent.agents.secrecy.hidden_fields import HostKeys
+from agvent.agents.travel.stop import Decision, Local, Neighbour, Stop, Surroundings, Way
 from agvent.event import Budget, Event
-from agvent.net.deliveries import Delivery
-from agvent.net.dialled import ask
-from agvent.net.fleet import Fleet
+from agvent.net.client.deliveries import Delivery
+from agvent.net.fleet.fleet import Fleet
+from agvent.net.link.dial import ask
 from agvent.sandbox.host import SandboxHost
 from agvent.wire.codec import encode_event
 from agvents import Network

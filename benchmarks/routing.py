@@ -24,8 +24,8 @@ from random import Random
 from typing import Any, Final
 
 from agvent.broker.broker import Broker
-from agvent.broker.covering import Covering
 from agvent.broker.interface import Effect, Input, Send
+from agvent.broker.tables.covering import Covering
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition

@@ -67,7 +67,7 @@ class SparkReport(msgspec.Struct, frozen=True):
 def pairs(engine: str, spark: SparkSession, folder: Path) -> Callable[[int], DataFrame]:
     """The matches of the first so many events, by one engine."""
     from agvent.spark import match  # noqa: PLC0415 - only the measured process imports pyspark
-    from agvent.spark.subscription_source import roster_of  # noqa: PLC0415
+    from agvent.spark.rosters.subscription_source import roster_of  # noqa: PLC0415
 
     path = str(folder / "events.parquet")
     if engine.startswith("kernel"):

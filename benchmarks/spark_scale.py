@@ -65,7 +65,7 @@ class Peak:
 
 def measure(folder: Path, name: str, *, events: int, subscriptions: int, seed: int) -> dict[str, Any]:
     from agvent.spark import count_matches, session  # noqa: PLC0415 - the events are made before Spark takes memory
-    from agvent.spark.subscription_source import roster_of  # noqa: PLC0415
+    from agvent.spark.rosters.subscription_source import roster_of  # noqa: PLC0415
 
     stages: dict[str, float] = {}
     last = time.perf_counter()

@@ -13,12 +13,11 @@ import asyncio
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from agvent import Agvent, Opaque, Sealed, connect
-from agvent.agents.table import table_of
+from agvent import Agvent, Opaque, Sealed, connect, local_broker
+from agvent.agents.authoring.type_table import table_of
 from agvent.errors import SecretError
-from agvent.net.deliveries import Delivery
-from agvent.net.local import local_broker
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.deliveries import Delivery
+from agvent.net.client.open_subscription import OpenSubscription
 
 # The publisher writes a class. ----------------------------------------------------------------------------------------
 
@@ -98,7 +97,7 @@ BOOKS = [
 ]
 
 
-async def next_of(subscription: Subscribed) -> Delivery:
+async def next_of(subscription: OpenSubscription) -> Delivery:
     """What comes next; a gap notice would say what does not come."""
     item = await anext(subscription)
     assert isinstance(item, Delivery)
@@ -135,7 +134,7 @@ async def trade(url: str) -> None:
         # The book has arrived at Istanbul and made its offer; the shop asks it for another price.
         delivery = came[istanbul]
         price = await delivery.agvent.wholesale_price(5_000, "Ankara")
-        print(f"\nthe shop is told {delivery.told[0]}")
+        print(f"\nthe shop is told {delivery.messages[0]}")
         print(f"the house is told {(await next_of(answers)).event.attributes['answer']}")
         print(f"5,000 copies to Ankara: {price:,.0f} dollars")
         await delivery.dispose()

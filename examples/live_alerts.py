@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from agvent import connect
-from agvent.net.deliveries import Delivery
-from agvent.net.local import local_broker
+from agvent import connect, local_broker
+from agvent.net.client.deliveries import Delivery
 
 with local_broker() as url:
     with connect(url, name="ada") as ada:

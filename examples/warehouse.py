@@ -18,9 +18,9 @@ from typing import Any
 
 from agvent import Agvent, connect
 from agvent.cli.trace import line_of
-from agvent.net.deliveries import Delivery
-from agvent.net.dialled import ask
-from agvent.net.fleet import Fleet
+from agvent.net.client.deliveries import Delivery
+from agvent.net.fleet.fleet import Fleet
+from agvent.net.link.dial import ask
 
 STOCK = {"bergen": 40, "oslo": 50, "rome": 100}
 LINE = [("shop", "bergen"), ("bergen", "oslo"), ("oslo", "rome")]

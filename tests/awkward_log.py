@@ -11,7 +11,7 @@ from hypothesis import Phase, given, seed, settings
 
 from agvent.event import Event, EventId
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log import create_log
+from agvent.store.log_reader import create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, Advertisement, AgventType
 from tests import strategies

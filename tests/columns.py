@@ -9,9 +9,9 @@ from typing import Any
 from agvent.event import Kind, Path
 from agvent.filters.primitives import Term
 from agvent.filters.tree import Attribute, Function
-from agvent.matching.batch import ABSENT, Batch
-from agvent.matching.slots import Slots
-from agvent.matching.strings import Strings
+from agvent.matching.columns.column_batch import ABSENT, ColumnBatch
+from agvent.matching.columns.slots import Slots
+from agvent.matching.columns.strings import Strings
 
 
 def attribute(*path: str | int) -> Attribute:
@@ -48,7 +48,7 @@ def dictionary(words: Iterable[str | bytes]) -> Strings:
     return strings
 
 
-def row_of(batch: Batch, row: int) -> dict[str, Any]:
+def row_of(batch: ColumnBatch, row: int) -> dict[str, Any]:
     """One row: values as their 64 bits (None for NaN), texts as bytes, lists as bits; None for what is absent."""
     values = [None if value != value else bits(value) for value in batch.values[row].tolist()]
     texts = [
@@ -62,7 +62,7 @@ def row_of(batch: Batch, row: int) -> dict[str, Any]:
     return {"live": bool(batch.live[row]), "values": values, "texts": texts, "lists": lists}
 
 
-def rows_of(batch: Batch) -> list[dict[str, Any]]:
+def rows_of(batch: ColumnBatch) -> list[dict[str, Any]]:
     return [row_of(batch, row) for row in range(len(batch))]
 
 

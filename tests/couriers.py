@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from agvent.agents.agvent import Agvent
-from agvent.agents.default_route import DefaultRoute
-from agvent.agents.publishing import published
-from agvent.agents.stops import Local, Neighbour, Stop, Surroundings, Way
+from agvent.agents.authoring.agvent import Agvent
+from agvent.agents.authoring.publishing import published
+from agvent.agents.travel.default_route import DefaultRoute
+from agvent.agents.travel.stop import Local, Neighbour, Stop, Surroundings, Way
 from agvent.event import Budget
 from agvent.wire.codec import encode_event
 

@@ -7,7 +7,7 @@ import sys
 from threading import Timer
 from typing import IO
 
-from agvent.sandbox.requests import Begun, Ran, Run, read, write
+from agvent.sandbox.pipe_messages import HostRan, HostReady, HostRun, read, write
 from agvent.wire.parts import Answered
 
 DEATH_SECONDS, REPLY_SECONDS = 0.2, 0.3
@@ -16,14 +16,14 @@ DEATH_SECONDS, REPLY_SECONDS = 0.2, 0.3
 
 def main(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answers every call of the others with 1."""
-    write(replies, Begun(read(requests).number, b""))
+    write(replies, HostReady(read(requests).number, b""))
     while (request := read(requests)) is not None:
-        assert isinstance(request, Run)
+        assert isinstance(request, HostRun)
         if any(task.principal == "eve" for task in request.tasks):
             Timer(DEATH_SECONDS, os._exit, (1,)).start()
         else:
             answers = tuple(tuple(Answered(call, 1) for call in task.calls) for task in request.tasks)
-            reply = Ran(request.number, answers)
+            reply = HostRan(request.number, answers)
             Timer(REPLY_SECONDS, write, (replies, reply)).start()
 
 

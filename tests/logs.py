@@ -10,7 +10,7 @@ from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.store.catalogue import subscription_row
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log import create_log
+from agvent.store.log_reader import create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, Advertisement, AgventType
 

@@ -6,7 +6,7 @@ import math
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from agvent.agents.agvent import Agvent, Opaque, Sealed
+from agvent.agents.authoring.agvent import Agvent, Opaque, Sealed
 
 SHIPPING = {"Istanbul": 900.0, "Ankara": 1100.0}
 CANARY = "Canary, T."

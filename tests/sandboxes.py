@@ -9,13 +9,13 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from agvent.agents.agvent import Agvent
-from agvent.agents.code import Programs
-from agvent.agents.hiding import Hider, HostKeys
-from agvent.agents.portable import program_of
-from agvent.agents.publishing import published
-from agvent.agents.sealing import Sealer
-from agvent.agents.trusted import TrustedSandbox
+from agvent.agents.authoring.agvent import Agvent
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.publishing import published
+from agvent.agents.execution.signed_programs import Programs
+from agvent.agents.execution.trusted_sandbox import TrustedSandbox
+from agvent.agents.secrecy.hidden_fields import Hider, HostKeys
+from agvent.agents.secrecy.sealed_fields import Sealer
 from agvent.wire.codec import encode_event
 from agvent.wire.parts import Answered
 from tests.publishing_house import book

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from agvent.event import Event, event_of
 from agvent.filters.tree import Condition
-from agvent.matching.arrow_values import value_of
+from agvent.matching.encoders.arrow_values import value_of
 from tests import strategies
 
 Types = Mapping[str, pa.DataType]

@@ -18,7 +18,7 @@ from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.store.catalogue import subscription_row
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log import create_log
+from agvent.store.log_reader import create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, Advertisement, AgventType
 
@@ -119,7 +119,7 @@ def costly(path: Path) -> Path:
 
 
 COMPLAINT = (
-    "warning: 2 questions not answered, which count as no match; for example event p:2, subscription bomb: "
+    "warning: 2 questions not answered and counted as no match; for example event p:2, subscription bomb: "
     "//a[//a[//a]] may need "
 )
 """What a command that skips them says of that log, as far as the number of steps."""

@@ -6,9 +6,6 @@ import doctest
 import importlib
 import inspect
 import pkgutil
-import re
-import shlex
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -19,32 +16,25 @@ from typing import Any
 import pytest
 
 import agvent
-from agvent.net.client import Client
-from agvent.net.deliveries import Batch, Delivery
-from agvent.net.script import ScriptClient, ScriptSubscription
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.client import Client
+from agvent.net.client.deliveries import Batch, Delivery
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.client.script import ScriptClient, ScriptSubscription
+from tests.console import run_console
+from tests.pages import DOCS, PAGES, blocks, name_of
 
-AGVENT = Path(sys.executable).with_name("agvent")
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+FLAGS = doctest.ELLIPSIS
+MODULES = sorted(module.name for module in pkgutil.walk_packages(agvent.__path__, "agvent."))
+SPARK_EXAMPLES = {
+    f"agvent.spark.{name}" for name in ("analysis.analyse", "audits.audit", "matches.count_matches", "matches.match")
+}
+"""Modules whose examples start Spark: they run in the group of tests that share a session."""
 
 
 def grouped(group: str) -> list[Any]:
     """The pages; those that start Spark in the group of tests that do so one after the other."""
     spark = pytest.mark.xdist_group(group)
     return [pytest.param(page, marks=spark) if "agvent.spark" in page.read_text() else page for page in PAGES]
-
-
-FLAGS = doctest.ELLIPSIS
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-MODULES = sorted(module.name for module in pkgutil.walk_packages(agvent.__path__, "agvent."))
-
-
-def blocks(page: str, *languages: str) -> Iterator[tuple[int, str]]:
-    """The fenced blocks of a page in these languages, each with the line where it starts."""
-    for block in BLOCK.finditer(page):
-        if block[1] in languages:
-            yield page.count("\n", 0, block.start(2)), block[2]
 
 
 def run_python(page: str, name: str) -> list[str]:
@@ -58,40 +48,18 @@ def run_python(page: str, name: str) -> list[str]:
             runner.run(test, out=failures.append, clear_globs=False)
             scope = test.globs
         else:
-            exec(compile("\n" * line + source, name, "exec"), scope)
+            exec(compile("\n" * line + source, name, "exec", dont_inherit=True), scope)
     return failures
 
 
-def commands(block: str) -> Iterator[tuple[str, str]]:
-    """The `$` lines of a console block, each with the output below it."""
-    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
-
-
-def run_console(page: str, folder: Path) -> list[tuple[str, str, str]]:
-    """Runs the `$ agvent` lines of a page. `$ cat FILE` shows a file, which is written as shown. Gives what differs."""
-    differences = []
-    for _, block in blocks(page, "console"):
-        for command, shown in commands(block):
-            words = shlex.split(command)
-            if words[0] == "cat":
-                (folder / words[1]).write_text(shown)
-            elif words[0] == "agvent":
-                run = subprocess.run([AGVENT, *words[1:]], cwd=folder, capture_output=True, text=True, check=False)
-                if run.stdout + run.stderr != shown:
-                    differences.append((command, shown, run.stdout + run.stderr))
-    return differences
-
-
-@pytest.mark.parametrize("page", grouped("spark"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", grouped("spark"), ids=name_of)
 def test_python_in_the_documentation_runs(page: Path) -> None:
     """Every Python block of a page runs, and prints what the page says."""
-    assert run_python(page.read_text(), page.name) == []
+    assert run_python(page.read_text(), name_of(page)) == []
 
 
-CLIENT_PAGES = [ROOT / "docs" / name for name in ("network.md", "agvents.md", "self-routing.md")]
-CLIENT = [Client, Subscribed, ScriptClient, ScriptSubscription, Delivery, Batch]
+CLIENT_PAGES = [DOCS / name for name in ("how-to/publish-and-subscribe.md", "agvents.md", "self-routing.md")]
+CLIENT = [Client, OpenSubscription, ScriptClient, ScriptSubscription, Delivery, Batch]
 
 
 def public(kind: type) -> Iterator[tuple[str, Any]]:
@@ -113,7 +81,7 @@ def called_by(page: Path) -> set[CodeType]:
     threading.setprofile(note)
     sys.setprofile(note)
     try:
-        assert run_python(page.read_text(), page.name) == []
+        assert run_python(page.read_text(), name_of(page)) == []
     finally:
         sys.setprofile(None)
         threading.setprofile(None)
@@ -131,13 +99,16 @@ def test_every_call_of_the_client_has_an_example_that_runs() -> None:
     assert [option for option in sorted(options) if f"{option}=" not in code] == []
 
 
-@pytest.mark.parametrize("page", grouped("spark processes"), ids=lambda page: page.name)
+@pytest.mark.parametrize("page", grouped("spark processes"), ids=name_of)
 def test_commands_in_the_documentation_print_what_it_shows(page: Path, tmp_path: Path) -> None:
     """Every `$ agvent` line of a page prints what the page shows below it."""
     assert run_console(page.read_text(), tmp_path) == []
 
 
-@pytest.mark.parametrize("module", MODULES)
+@pytest.mark.parametrize(
+    "module",
+    [pytest.param(one, marks=pytest.mark.xdist_group("spark")) if one in SPARK_EXAMPLES else one for one in MODULES],
+)
 def test_docstring_examples_hold(module: str) -> None:
     """The `>>>` examples in a module's docstrings print what they show."""
     failures: list[str] = []
@@ -145,13 +116,6 @@ def test_docstring_examples_hold(module: str) -> None:
     for test in doctest.DocTestFinder().find(importlib.import_module(module)):
         runner.run(test, out=failures.append)
     assert failures == []
-
-
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_links_between_pages_lead_somewhere(page: Path) -> None:
-    """A link to a file of the repository names one that is there."""
-    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", page.read_text())
-    assert [link for link in links if not (page.parent / link).exists()] == []
 
 
 def test_a_page_that_lies_is_seen(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Agvent: content-based publish/subscribe. This is the front door, and it holds names only.
+"""Agvent: content-based publish/subscribe. This file is the front door and holds only names.
 
-A name's home is imported when the name is first used, so that `import agvent` is quick: NumPy, Numba and pyarrow come
-in with `Subscriptions`, not before.
+The module of a name is imported when the name is first used, so `import agvent` is quick: NumPy, Numba and pyarrow are
+imported with `Subscriptions`, not before.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from agvent.agents.agvent import Agvent, Opaque, Sealed
+    from agvent.agents.authoring.agvent import Agvent, Opaque, Sealed
     from agvent.errors import (
         AgventError,
         CallerError,
@@ -29,11 +29,12 @@ if TYPE_CHECKING:
     from agvent.filters.subscription import Subscription
     from agvent.matching.matches import Matches
     from agvent.matching.subscriptions import Subscriptions
-    from agvent.net.connect import connect
+    from agvent.net.client.connect import connect
+    from agvent.net.fleet.local import local_broker
     from agvent.store.index_file import load_index, save_index
 else:
     _HOMES = {
-        "Agvent": "agvent.agents.agvent",
+        "Agvent": "agvent.agents.authoring.agvent",
         "AgventError": "agvent.errors",
         "CallerError": "agvent.errors",
         "EnvironmentFault": "agvent.errors",
@@ -43,19 +44,20 @@ else:
         "Explanation": "agvent.filters.explain",
         "FilterError": "agvent.errors",
         "Matches": "agvent.matching.matches",
-        "Opaque": "agvent.agents.agvent",
-        "Sealed": "agvent.agents.agvent",
+        "Opaque": "agvent.agents.authoring.agvent",
+        "Sealed": "agvent.agents.authoring.agvent",
         "Subscription": "agvent.filters.subscription",
         "SubscriptionError": "agvent.errors",
         "Subscriptions": "agvent.matching.subscriptions",
         "TranslationError": "agvent.errors",
-        "connect": "agvent.net.connect",
+        "connect": "agvent.net.client.connect",
         "covers": "agvent.filters.relations",
         "decode_event": "agvent.event_json",
         "evaluate": "agvent.filters.evaluate",
         "explain": "agvent.filters.explain",
         "format_filter": "agvent.filters.languages",
         "load_index": "agvent.store.index_file",
+        "local_broker": "agvent.net.fleet.local",
         "overlaps": "agvent.filters.relations",
         "parse": "agvent.filters.languages",
         "save_index": "agvent.store.index_file",
@@ -96,6 +98,7 @@ __all__ = [
     "explain",
     "format_filter",
     "load_index",
+    "local_broker",
     "overlaps",
     "parse",
     "save_index",

@@ -68,10 +68,10 @@ def event_of_notification(notification: Notification) -> Event:
 
 def _read(name: str, value: ElvinValue) -> Any:
     if value.type not in READ:
-        raise EventError(f"{name}: {value.type!r} is no type of Elvin's", hint=f"they are {', '.join(READ)}")
+        raise EventError(f"{name}: {value.type!r} is not a type of Elvin", hint=f"they are {', '.join(READ)}")
     expected, read = READ[value.type]
     if not isinstance(value.value, expected) or isinstance(value.value, bool):
-        raise EventError(f"{name}: {type(value.value).__name__} is no {value.type}")
+        raise EventError(f"{name}: {type(value.value).__name__} is not {value.type}")
     return _named(name, read, value.value)
 
 

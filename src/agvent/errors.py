@@ -76,7 +76,7 @@ class SubscriptionError(CallerError):
 
 
 class TranslationError(CallerError):
-    """A tree that the asked language has no words for."""
+    """A tree that the asked language cannot express."""
 
 
 class ProgramError(CallerError):

@@ -274,7 +274,9 @@ def event_of(source: Event | Mapping[str, Any]) -> Event:
     headers = {key[1:]: source[key] for key in source if isinstance(key, str) and key.startswith("$")}
     unknown = headers.keys() - RESERVED.keys()
     if unknown:
-        raise EventError(f"${min(unknown)} is no reserved key", hint=f"they are {', '.join('$' + k for k in RESERVED)}")
+        raise EventError(
+            f"${min(unknown)} is not a reserved key", hint=f"they are {', '.join('$' + k for k in RESERVED)}"
+        )
     for name, value in headers.items():
         if value is not None and not RESERVED[name](value):
             raise EventError(f"${name} cannot be {value!r}"[:200])
@@ -312,4 +314,6 @@ def time_of(text: str) -> datetime:
         time = datetime.fromisoformat(text)
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
-        raise EventError(f"{text!r} is no timestamp", hint="write it as 2026-03-01 or 2026-03-01T12:00:00Z") from None
+        raise EventError(
+            f"{text!r} is not a timestamp", hint="write it as 2026-03-01 or 2026-03-01T12:00:00Z"
+        ) from None

@@ -72,7 +72,7 @@ XML_DEPTH_MAX: Final = 256
 """Nesting of elements: libxml2's own bound, and more than any document we met."""
 
 XPATH_WORK_MAX: Final = 50_000_000
-"""Steps that one XPath may need on one document, by the bound of filters/xpath_work.py: some tenths of a second."""
+"""Steps that one XPath may need on one document, by the bound of filters/xpath_cost.py: some tenths of a second."""
 
 XML_SMALL_SIZE_MAX: Final = 4_096
 """Size of a document (nodes, text counted in) whose values decide an XPath in the index. The common XPath is at most

@@ -45,7 +45,7 @@ class Document:
         return depth
 
 
-class _Local(threading.local):
+class _XmlLocal(threading.local):
     """Each thread has its parser and the document it read last: most are asked for several times in a row."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ class _Local(threading.local):
         self.document: Document | None = None
 
 
-_local = _Local()
+_local = _XmlLocal()
 
 
 def document(text: str) -> Document:

@@ -25,6 +25,7 @@ BELOW: dict[str, set[str]] = {
     "broker": {"matching", "wire", "agents"},
     "session": {"wire"},
     "store": {"matching", "wire"},
+    "sample_day": {"store"},
     "chronicle": {"broker", "store"},
     "sim": {"chronicle", "session"},
     "sandbox": {"agents"},
@@ -33,7 +34,7 @@ BELOW: dict[str, set[str]] = {
     "spark": {"matching", "store", "net"},
     "web": {"net"},
     "demo": {"net", "sim", "spark"},
-    "cli": {"demo", "front door", "gateways", "web"},
+    "cli": {"demo", "sample_day", "front door", "gateways", "web"},
     "front door": {"matching", "store", "agents", "net"},
 }
 """What each room may import, and with it what that one may. Rooms that are not built yet have their place already."""

@@ -7,19 +7,22 @@ from typing import Final
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
-from agvent.agents.code import Programs, decode_code, encode_code, sign
-from agvent.agents.portable import program_of
-from agvent.agents.sandbox import Task
-from agvent.agents.sealing import Sealer, Unsealer, decode_grant, encode_grant
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.execution.sandbox import Task
+from agvent.agents.execution.signed_programs import Programs, decode_code, encode_code, sign
+from agvent.agents.secrecy.sealed_fields import Sealer, Unsealer, decode_grant, encode_grant
 from agvent.errors import AdmissionError, SecretError
-from agvent.wire.parts import Call
+from agvent.wire.parts import BehaviourCall
 from tests.publishing_house import Book
 from tests.sandboxes import booked, random, trusted
 
 HOUSE: Final = Ed25519PrivateKey.from_private_bytes(b"h" * 32)
 PUBLIC: Final = HOUSE.public_key().public_bytes_raw()
 SANDBOX: Final = trusted(Book)
-CALLS: Final = (Call("references_contain", ("Alonso, E.",)), Call("holds", ("margin() > 0.2 AND pages > 1",)))
+CALLS: Final = (
+    BehaviourCall("references_contain", ("Alonso, E.",)),
+    BehaviourCall("holds", ("margin() > 0.2 AND pages > 1",)),
+)
 GOOD_AGVENTS: Final = tuple(booked(pages=pages) for pages in (1, 320, 2**40))
 GOOD_CODE: Final = (encode_code(sign(program_of(Book), "house", HOUSE)),)
 

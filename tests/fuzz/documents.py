@@ -20,11 +20,11 @@ from agvent.event_json import decode_event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
 from agvent.filters.tree import XPath
+from agvent.filters.xpath_cost import steps
 from agvent.filters.xpath_evaluate import compiled, excess
 from agvent.filters.xpath_tokens import declared
-from agvent.filters.xpath_work import steps
-from agvent.matching.arrow import encode_arrow
-from agvent.matching.json_lines import encode_json
+from agvent.matching.encoders.arrow import encode_arrow
+from agvent.matching.encoders.json_lines import encode_json
 from agvent.matching.subscriptions import Subscriptions
 from agvent.xml import document
 from tests.columns import dictionary, everything, row_of
@@ -38,7 +38,7 @@ BETWEEN: Final = "\f"
 """Stands between an XPath and a document: no character of either."""
 
 STEP_S: Final = 50e-9
-"""CPU time of one step of `filters/xpath_work.py`: a bound on steps is a bound on time."""
+"""CPU time of one step of `filters/xpath_cost.py`: a bound on steps is a bound on time."""
 
 DOCUMENTS: Final = Mutations(corpus.DOCUMENTS, parts=corpus.DOCUMENT_PARTS, brackets=corpus.DOCUMENT_BRACKETS)
 XPATHS: Final = Mutations(corpus.FILTERS["xpath"], parts=corpus.PARTS["xpath"], brackets=corpus.BRACKETS["xpath"])

@@ -28,13 +28,13 @@ from agvent.filters.normal import normal
 from agvent.filters.subscription import Subscription, subscription_of
 from agvent.filters.translate import translate
 from agvent.filters.tree import Condition
-from agvent.matching.batch import Batch
-from agvent.matching.encode import encode_events
-from agvent.matching.json_lines import encode_json
-from agvent.matching.rows import RowStore
-from agvent.matching.shapes import Instance, Shapes
-from agvent.matching.slots import Slots
-from agvent.matching.strings import Strings
+from agvent.matching.columns.column_batch import ColumnBatch
+from agvent.matching.columns.slots import Slots
+from agvent.matching.columns.strings import Strings
+from agvent.matching.encoders.events import encode_events
+from agvent.matching.encoders.json_lines import encode_json
+from agvent.matching.rows.filter_shapes import Instance, Shapes
+from agvent.matching.rows.row_store import RowStore
 from agvent.matching.subscriptions import Subscriptions
 from agvent.store.heads import Head, Segment, checksum, decode_head, encode_head
 from agvent.store.index_file import ALIGNMENT, MAGIC, PREFIX, VERSION, load_index, save_index
@@ -183,7 +183,7 @@ def check_json(data: bytes) -> bool:
     return not complaints
 
 
-def assert_same(batch: Batch, row: int, expected: Batch) -> None:
+def assert_same(batch: ColumnBatch, row: int, expected: ColumnBatch) -> None:
     """A row of a batch and an event encoded alone; the cheap comparison first, whole values where it fails."""
     one, other = batch.values[row], expected.values[0]
     nothing = np.isnan(one)

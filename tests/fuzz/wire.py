@@ -28,7 +28,7 @@ from agvent.wire.codec import decode_event, decode_message, encode_event, encode
 from agvent.wire.host_messages import Admit, Admitted, Dispose, GetHostKey, HostKey, Invoke, Invoked, Load
 from agvent.wire.link import LinkEnd
 from agvent.wire.messages import AnyMessage
-from agvent.wire.parts import Answered, Call, Entered, Publication, Target
+from agvent.wire.parts import Answered, BehaviourCall, Entered, Publication, Target
 
 BOOK: Final = AgventType(name="Book", attributes=(AdvertisedAttribute("pages", "int", "Printed pages"),))
 GOOD_EVENTS: Final = (
@@ -67,8 +67,8 @@ MESSAGES: Final[tuple[AnyMessage, ...]] = (
     HostKey(3, b"k" * 32),
     Admit(4, 17, False, "s1"),
     Admitted(4, BOOK, ({"offer": 10},), ""),
-    Invoke(5, "p", 3, False, Call("price", (10, "Oslo"))),
-    Invoked(5, Answered(Call("price", (10, "Oslo")), 7.5)),
+    Invoke(5, "p", 3, False, BehaviourCall("price", (10, "Oslo"))),
+    Invoked(5, Answered(BehaviourCall("price", (10, "Oslo")), 7.5)),
     Dispose(6, "p", 3, False),
 )
 GOOD_MESSAGES: Final = tuple(encode_message(message) for message in MESSAGES)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from agvent import limits
-from agvent.store.chunks import CHUNK_BYTES
+from agvent.store.line_chunks import CHUNK_BYTES
 
 AGVENT = str(Path(sys.executable).with_name("agvent"))
 
@@ -540,7 +540,7 @@ def test_filter_translate_refuses_what_has_no_words() -> None:
     """Exit code 2 and the part that cannot be said; a bad filter has a caret."""
     done = agvent("filter", "translate", "a == 1 && fold-case(b) == 'x'", "--from", "elvin", "--to", "sql")
     assert (done.code, done.out) == (2, "")
-    assert done.err.startswith("error: SQL has no words for Function Function(name='fold-case'")
+    assert done.err.startswith("error: SQL cannot express Function Function(name='fold-case'")
     bad = agvent("filter", "translate", "a = 1", "--from", "elvin")
     assert (bad.code, bad.out) == (2, "")
     assert bad.err == (

@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from agvent.demo.verdict import Report, Tally, logged, read_due, tally
-from agvent.store.log import LogReader, create_log
+from agvent.demo.verdict import DemoReport, WitnessTally, logged, read_due, tally
+from agvent.store.log_reader import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 
 pytestmark = pytest.mark.xdist_group("spark processes")
@@ -65,9 +65,9 @@ def test_a_delivery_that_is_missing_from_the_log_is_lost(found: dict[str, Any], 
     with LogWriter(tmp_path / "log") as log:
         log.append("deliveries", rows)
     missing = tally(read_due(folder / "expected.jsonl"), logged(tmp_path / "log"))
-    assert missing == Tally(expected=375, delivered=374, lost=1, duplicated=0, unexpected=0, out_of_order=0)
-    shops = Tally(**found["witnesses"]["shops"])
-    report = Report(
+    assert missing == WitnessTally(expected=375, delivered=374, lost=1, duplicated=0, unexpected=0, out_of_order=0)
+    shops = WitnessTally(**found["witnesses"]["shops"])
+    report = DemoReport(
         published=300,
         faults=[],
         witnesses={"shops": shops, "log": missing},

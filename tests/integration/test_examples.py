@@ -120,6 +120,7 @@ def test_every_example_is_tested() -> None:
         *PRINTED,
         "day.py",
         "demo_picture.py",
+        "journey_picture.py",
         "many_subscriptions.py",
     }
 
@@ -136,6 +137,11 @@ def test_the_demonstration_is_drawn(tmp_path: Path) -> None:
     kinds = Counter(element.get("class", element.tag.partition("}")[2]) for element in drawn.iter())
     whole = {"link": 13, "cut": 1, "broker": 11, "killed": 1, "way": 3 + 2, "marker": 2}
     assert {kind: kinds[kind] for kind in whole} == whole
+
+
+def test_the_journey_is_drawn() -> None:
+    """docs/img/journey.svg is what `journey_picture.py` draws."""
+    assert run("journey_picture.py") == (EXAMPLES.parent / "docs" / "img" / "journey.svg").read_text()
 
 
 def test_three_matches_are_explained() -> None:

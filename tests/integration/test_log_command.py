@@ -11,8 +11,8 @@ from typing import NamedTuple
 import pytest
 
 from agvent.cli.log import DEFECTS
-from agvent.store.day import plan
-from agvent.store.log import LogReader
+from agvent.sample_day import day_plan as plan
+from agvent.store.log_reader import LogReader
 from tests.logs import small_log
 
 AGVENT = Path(sys.executable).with_name("agvent")
@@ -103,7 +103,7 @@ def test_what_is_no_log_is_said_plainly(tmp_path: Path) -> None:
     for action in ("verify", "show"):
         done = agvent("log", action, tmp_path / "none")
         assert (done.code, done.out) == (3, "")
-        assert done.err == f"error: {tmp_path / 'none'} is no event log: it has no log.json\n"
+        assert done.err == f"error: {tmp_path / 'none'} is not an event log: it has no log.json\n"
 
 
 def test_the_command_line_knows_every_defect() -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from agvent.store.log import LogReader
+from agvent.store.log_reader import LogReader
+from agvent.store.log_verification import verify
 from agvent.store.log_writer import LogWriter
-from agvent.store.verify import verify
 from tests.logs import quote, small_log
 
 WRITER = """

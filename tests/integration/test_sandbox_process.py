@@ -14,16 +14,16 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agvent import limits
-from agvent.agents.code import sign
-from agvent.agents.portable import program_of
-from agvent.agents.program import Program, Signature
-from agvent.agents.sandbox import Arrival, Task
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.program import Program, Signature
+from agvent.agents.execution.sandbox import Arrival, Task
+from agvent.agents.execution.signed_programs import sign
 from agvent.errors import AdmissionError, SandboxFault
 from agvent.event import Cargo, Event
-from agvent.sandbox.process import HostProcess
-from agvent.sandbox.session import Allowance
+from agvent.sandbox.host_process import HostProcess
+from agvent.sandbox.program_session import Allowance
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Answered, Call
+from agvent.wire.parts import Answered, BehaviourCall
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, faults, trusted
 
@@ -32,9 +32,9 @@ EVE = Ed25519PrivateKey.from_private_bytes(b"e" * 32)
 GRANTS = {name: frozenset({key.public_key().public_bytes_raw()}) for name, key in (("house", HOUSE), ("eve", EVE))}
 SMALL = Allowance(call_seconds_max=0.05, batch_seconds_max=1.0)
 CALLS = (
-    Call("references_contain", ("Alonso, E.",)),
-    Call("wholesale_price", (1000, "Istanbul")),
-    Call("holds", ("margin() > 0.2",)),
+    BehaviourCall("references_contain", ("Alonso, E.",)),
+    BehaviourCall("wholesale_price", (1000, "Istanbul")),
+    BehaviourCall("holds", ("margin() > 0.2",)),
 )
 LOOP = Program(
     type="Loop",
@@ -98,7 +98,7 @@ def test_a_hostile_principal_is_its_own_trouble(host: HostProcess) -> None:
     """While it loops the other's calls are answered; it goes into quarantine, and is released."""
     host.admit(sign(program_of(Book), "house", HOUSE))
     host.admit(sign(LOOP, "eve", EVE))
-    loops = tuple(Call("loop", (n,)) for n in range(9))
+    loops = tuple(BehaviourCall("loop", (n,)) for n in range(9))
     ((*_, price, _), looped) = host.run([Task("house", booked(), CALLS), Task("eve", LOOPING, loops)])
     assert price == Answered(CALLS[1], 40_900.0)
     assert [one.fault for one in looped] == ["TimeoutError"] * 3 + ["in quarantine"] * 6
@@ -125,7 +125,7 @@ def test_a_principal_with_many_programs_makes_room_with_its_own(
     events = [encode_event(Event(type="Numbered", cargo=Cargo(one.hash))) for one in programs]
 
     def answered() -> list[object]:
-        found = host.run([Task("eve", event, (Call("number", ()),)) for event in events])
+        found = host.run([Task("eve", event, (BehaviourCall("number", ()),)) for event in events])
         return [answer.value for (answer,) in found]
 
     for one in programs[:3]:
@@ -146,7 +146,7 @@ def test_a_principal_with_many_programs_makes_room_with_its_own(
 
 def test_a_host_that_dies_of_one_request_answers_the_others(tmp_path: Path) -> None:
     """What was under way when it died is asked alone: only what kills it again has a fault."""
-    tasks = {"eve": Task("eve", LOOPING, (Call("loop", (1,)),)), "house": Task("house", booked(), CALLS)}
+    tasks = {"eve": Task("eve", LOOPING, (BehaviourCall("loop", (1,)),)), "house": Task("house", booked(), CALLS)}
     host = HostProcess(tmp_path / "hosts.key")
     host.command = [sys.executable, "-m", "tests.deadly_host"]
     with host, ThreadPoolExecutor() as threads:

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from agvent.errors import EventError
 from agvent.event import Event, Kind, Path, event_of
 from agvent.event_json import decode_event, encode_event
-from agvent.matching.arrow import encode_arrow
-from agvent.matching.encode import encode_events
-from agvent.matching.json_lines import Layout, encode_json, scanned
-from agvent.matching.slots import Slots
+from agvent.matching.columns.slots import Slots
+from agvent.matching.encoders.arrow import encode_arrow
+from agvent.matching.encoders.events import encode_events
+from agvent.matching.encoders.json_lines import JsonLayout, encode_json, scanned
 from tests import strategies
 from tests.columns import attribute, dictionary, everything, row_of, rows_of
 
@@ -177,7 +177,7 @@ def test_the_scanner_reads_timestamps_as_python_does(drawn: list[tuple[datetime,
     found = [time.isoformat(mark, style) for time, mark, style in drawn]
     found += [text.replace("+00:00", "Z") for text in found] + [text[:10] for text in found]
     data = "".join(f'{{"$time":"{text}","a":{{"$timestamp":"{text}"}}}}\n' for text in found).encode()
-    made = scanned(np.frombuffer(data, np.uint8), slots.derived(Layout), STRINGS.view)
+    made = scanned(np.frombuffer(data, np.uint8), slots.derived(JsonLayout), STRINGS.view)
     assert len(made.slow) == 0
     expected = encode_events([decode_event(line) for line in data.splitlines()], slots, STRINGS)
     assert made.columns[0].tolist() == expected.values.tolist()

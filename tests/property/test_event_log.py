@@ -16,7 +16,7 @@ from agvent.filters.evaluate import evaluate
 from agvent.matching.subscriptions import Subscriptions
 from agvent.store.event_batches import match_rows
 from agvent.store.event_columns import LoggedEvent, event_schema, records_of, table_of
-from agvent.store.tables import shaped
+from agvent.store.log_schema import shaped
 from agvent.types import KINDS, AdvertisedAttribute, AgventType
 from tests.logs import NOON
 from tests.strategies import NAMES, events

@@ -13,7 +13,7 @@ from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import format_filter
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
-from agvent.matching import cells
+from agvent.matching.index import cell_bitsets as cells
 from agvent.matching.subscriptions import Subscriptions
 from tests.strategies import behaviours, conditions, elvin_conditions, events, sql_conditions
 

@@ -16,8 +16,8 @@ from agvent.filters.tree import Condition
 from agvent.filters.xpath import format_xpath, parse_xpath
 from agvent.filters.xpath_tokens import OPERATOR_NAMES
 from agvent.filters.xpath_tree import FUNCTIONS, NODES
+from agvent.matching.encoders.xml_values import number_of
 from agvent.matching.subscriptions import Subscriptions
-from agvent.matching.xml_values import number_of
 from agvent.xml import CHARS_PER_NODE
 
 CHECKED = settings(max_examples=300, deadline=None)

@@ -6,16 +6,17 @@ from collections.abc import Iterable
 
 import msgspec
 
-from agvent.agents.stops import Decision
-from agvent.broker.advertisements import Advertisements
-from agvent.broker.arrivals import Arrivals, Chain, chain_of
+from agvent.agents.travel.stop import Decision
 from agvent.broker.broker import Broker
-from agvent.broker.custody import Copy, Custody
-from agvent.broker.homes import HomeSubscriptions, Version
-from agvent.broker.journeys import Errand
-from agvent.broker.recipients import grouped
+from agvent.broker.events.recipients import grouped
+from agvent.broker.interest.requests import OpenRequest, Requests
+from agvent.broker.pending import SendTook
 from agvent.broker.records import Arrived, LegEnded, Outcome, Owned, Record
-from agvent.broker.requests import Asked, Requests
+from agvent.broker.tables.advertisements import Advertisements
+from agvent.broker.tables.chains import Chain, Chains, chain_of
+from agvent.broker.tables.custody import Copy, Custody
+from agvent.broker.tables.journeys import Errand
+from agvent.broker.tables.local_subscriptions import LocalSubscriptions, Version
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
 from agvent.wire.broker_messages import Copies, Journey
@@ -39,7 +40,7 @@ class Broken(Broker):
 
 class AcknowledgesBeforeFsync(Broken):
     def spoil(self) -> None:
-        self.out.when_synced = lambda then: then()  # type: ignore[method-assign]
+        self.out.after_sync = self.out.do  # type: ignore[method-assign]
 
 
 class DropsCustodyOnLinkLoss(Broken):
@@ -53,7 +54,7 @@ class DropsCustodyOnLinkLoss(Broken):
         custody.without = without  # type: ignore[method-assign]
 
 
-class _Forgetful(Arrivals):
+class _Forgetful(Chains):
     """Takes what was delivered before for new."""
 
     def apply(self, record: Arrived) -> None:
@@ -68,12 +69,12 @@ class DoesNotDeduplicate(Broken):
     """Confirms nothing either, so that entries send again."""
 
     def spoil(self) -> None:
-        self.tables.arrivals.__class__ = _Forgetful
-        self.tables.arrivals.repeats.had = lambda publication: set()  # type: ignore[method-assign]
-        self.arriving.confirm = lambda entered, publication: None  # type: ignore[method-assign]
+        self.tables.chains.__class__ = _Forgetful
+        self.tables.chains.repeats.had = lambda publication: set()  # type: ignore[method-assign]
+        self.home.confirm = lambda entered, publication: None  # type: ignore[method-assign]
 
 
-class _Hasty(Arrivals):
+class _Hasty(Chains):
     """Takes every copy as it comes, once."""
 
     taken: set[tuple[Chain, int]]
@@ -92,24 +93,24 @@ class _Hasty(Arrivals):
 
 class DoesNotHoldBack(Broken):
     def spoil(self) -> None:
-        self.tables.arrivals.__class__ = _Hasty
-        self.tables.arrivals.taken = set()  # type: ignore[attr-defined]
+        self.tables.chains.__class__ = _Hasty
+        self.tables.chains.taken = set()  # type: ignore[attr-defined]
 
 
-class _Generous(HomeSubscriptions):
+class _Generous(LocalSubscriptions):
     def match(self, event: Event, position: int, behaviours: Behaviours | None = None) -> list[Version]:
         return list(self.current.values())
 
 
 class DeliversToEverybody(Broken):
     def spoil(self) -> None:
-        self.tables.homes.__class__ = _Generous
+        self.tables.local.__class__ = _Generous
 
 
 class _Optimist(Requests):
     """Says that everybody has a subscription as soon as it is asked for."""
 
-    def _has_applied(self, entry: str, asked: Asked) -> bool:
+    def _has_applied(self, entry: str, asked: OpenRequest) -> bool:
         return True
 
 
@@ -133,7 +134,7 @@ class ResurrectsAdvertisements(Broken):
 
 class NeverConfirms(Broken):
     def spoil(self) -> None:
-        self.arriving.confirm = lambda entered, publication: None  # type: ignore[method-assign]
+        self.home.confirm = lambda entered, publication: None  # type: ignore[method-assign]
 
 
 class _Boundless(Custody):
@@ -146,8 +147,8 @@ class IgnoresTheWindow(Broken):
 
     def spoil(self) -> None:
         self.tables.custody.__class__ = _Boundless
-        self.dispatch._took = lambda neighbour, took: None  # type: ignore[method-assign]
-        self.arriving.confirm = lambda entered, publication: None  # type: ignore[method-assign]
+        self.out.works = {**self.out.works, SendTook: lambda work: None}
+        self.home.confirm = lambda entered, publication: None  # type: ignore[method-assign]
 
 
 class KeepsAllCopies(Broken):
@@ -164,7 +165,7 @@ class HoldsAllBack(KeepsAllCopies):
 
     def spoil(self) -> None:
         super().spoil()
-        self.tables.arrivals.is_next = lambda entered, publication, target: False  # type: ignore[method-assign]
+        self.tables.chains.is_next = lambda entered, publication, target: False  # type: ignore[method-assign]
 
 
 class KeepsAllDeliveries(Broken):
@@ -189,7 +190,7 @@ class AsksForAll(Broken):
     """However many events of a publisher wait for answers."""
 
     def spoil(self) -> None:
-        self.entrance.is_full = lambda publisher, *, fast: False  # type: ignore[method-assign]
+        self.entry.is_full = lambda publisher, *, fast: False  # type: ignore[method-assign]
 
 
 class _Repetitive(Custody):
@@ -264,7 +265,7 @@ class LetsLegsGo(Broken):
 
         def careless(errand: Errand, now: int) -> bool:
             if send(errand, now):
-                self.out.record(LegEnded(*errand.instance))
+                self.out.record(LegEnded(*errand.instance.fields))
             return True
 
         self.legs._send = careless  # type: ignore[method-assign]

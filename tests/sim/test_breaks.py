@@ -7,13 +7,13 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from agvent.broker.custody import Custody, Standing
-from agvent.broker.interface import Came
+from agvent.broker.interface import MessageCame
 from agvent.broker.records import Kept
+from agvent.broker.tables.custody import Custody, Standing
 from agvent.errors import WireError
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.sim.behaviours import agvent
+from agvent.sim.agvents import agvent
 from agvent.sim.checkers.lost import lost
 from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
@@ -75,7 +75,7 @@ def test_an_arrival_is_confirmed_when_its_own_record_is_on_disk() -> None:
     world.ask("p", "publish", Event())
     world.wait(0.3)
     held = world.brokers["B1"].broker.tables.custody.held
-    assert [key[3] for key in held] == [2]
+    assert [key.sequence for key in held] == [2]
     world.wait(1)
     assert held == {}
 
@@ -242,7 +242,7 @@ def test_an_expired_event_may_be_early_at_its_home() -> None:
     world.wait(10)
     assert world.delivered("s") == [(1, ("all",))]
     assert not [told for told in world.history.told if isinstance(told.message, Gap)]
-    assert world.brokers["B2"].broker.tables.arrivals.early == {}
+    assert world.brokers["B2"].broker.tables.chains.early == {}
 
 
 def test_an_early_copy_is_let_go_when_its_entry_lost_its_disk() -> None:
@@ -262,7 +262,7 @@ def test_an_early_copy_is_let_go_when_its_entry_lost_its_disk() -> None:
     routes.measure(way, 100 * SECOND, 0)
     world.ask("p", "publish", Event())
     world.wait(0.2)
-    early = world.brokers["B3"].broker.tables.arrivals.early
+    early = world.brokers["B3"].broker.tables.chains.early
     assert [sequence for waiting in early.values() for sequence in waiting] == [2]
     world.brokers["B1"].crash(with_disk=False)
     world.brokers[way].crash(with_disk=False)
@@ -293,7 +293,7 @@ def test_a_delta_to_what_a_broker_was_before_it_lost_its_disk_says_nothing() -> 
     world.brokers["B3"].crash(with_disk=False)
     world.brokers["B3"].start()
     world.wait(10)
-    world.brokers["B3"].do([Came("B2", late)])
+    world.brokers["B3"].do([MessageCame("B2", late)])
     world.ask("p", "advertise", AgventType(name="News"))
     world.ask("p", "publish", Event(type="News"))
     world.wait(1)
@@ -339,7 +339,7 @@ def test_an_answer_that_comes_back_to_its_sender_proves_nothing() -> None:
     """The next broker has no way on and tells everybody, its sender too; that learns no way to itself."""
     world = Watched([("B1", "B2"), ("B2", "B3")])
     world.cut("B2", "B3")
-    world.brokers["B1"].do([Came("B2", Routed(("B1",), (("B3", 2_048), ("B2", 2_048)), Seek("B3")))])
+    world.brokers["B1"].do([MessageCame("B2", Routed(("B1",), (("B3", 2_048), ("B2", 2_048)), Seek("B3")))])
     world.wait(1)
     assert world.watch.broadcasts(Answer) == [("B2", "B1")]
     assert world.brokers["B1"].broker.router.routes.known("B1") == {}

@@ -11,15 +11,15 @@ from agvent import limits
 from agvent.broker.broker import Broker
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.sim.behaviours import agvent
+from agvent.sim.agvents import agvent
 from agvent.sim.checkers import CHECKERS
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.order import out_of_order
 from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
-from agvent.sim.plan import Plan, Workload
 from agvent.sim.run import judged, run
+from agvent.sim.scenario import Scenario, Workload
 from agvent.sim.topology import Edge
 from agvent.sim.world import World
 from agvent.wire.client_messages import Deliver, Publish
@@ -58,8 +58,8 @@ COURIER_MISTAKES = [
 def found(make: type[Broker], *, topology: str, faults: str, couriers: bool = False) -> set[str]:
     """The checkers that fail in the first run in which any does."""
     for seed in SEEDS:
-        plan = Plan(seed=seed, topology=topology, faults=faults, workload=Workload(couriers=couriers))
-        verdict = run(plan, make=make)
+        scenario = Scenario(seed=seed, topology=topology, faults=faults, workload=Workload(couriers=couriers))
+        verdict = run(scenario, make=make)
         if verdict.violations:
             return {violation.partition(":")[0] for violation in verdict.violations}
     return set()
@@ -93,7 +93,7 @@ def test_an_event_goes_where_somebody_wants_it(make: type[Broker], sentences: li
     world.run(world.now + SECOND)
     world.ask("p", "publish", Event(attributes={"price": 5}))
     world.run(world.now + SECOND)
-    found = judged(Plan(seed=1), world).violations
+    found = judged(Scenario(seed=1), world).violations
     assert [one for one in found if one.startswith("traffic")] == sentences
 
 

@@ -105,7 +105,7 @@ def test_what_waits_for_an_event_that_a_crash_lost_goes_on_after_a_notice() -> N
     publish(world, 1)
     world.ask("p", "publish", Event(attributes={"x": bytes(10_000_000)}), fast=True)
     publish(world, 1)
-    assert len(world.brokers["B2"].broker.tables.arrivals.early) == 1
+    assert len(world.brokers["B2"].broker.tables.chains.early) == 1
     restart(world, "B1")
     publish(world, 1)
     world.wait(9)

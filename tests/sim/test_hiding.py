@@ -9,9 +9,9 @@ from types import FunctionType, ModuleType
 
 import msgspec
 
-from agvent.agents.hiding import bound_to
-from agvent.agents.portable import program_of
-from agvent.agents.types import type_of
+from agvent.agents.authoring.agvent_types import type_of
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.secrecy.hidden_fields import bound_to
 from agvent.filters.subscription import Subscription
 from agvent.wire.codec import decode_event, encode_message
 from tests.publishing_house import CANARY, Book

@@ -66,7 +66,7 @@ def test_what_a_client_asks_is_done_in_that_order() -> None:
     world.clients["s"].say()
     world.wait(5)
     tables = world.brokers["B1"].broker.tables
-    assert tables.homes.current == {}
+    assert tables.local.current == {}
     assert [type.description for _, _, type in tables.advertisements.found("")] == ["later"]
     assert session.requests == {}
 

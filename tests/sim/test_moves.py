@@ -6,18 +6,18 @@ import pytest
 
 from agvent import limits
 from agvent.broker.broker import Broker
-from agvent.broker.deliveries import Client
-from agvent.broker.handover import Moving
 from agvent.broker.records import Arrived, CaughtUp
-from agvent.broker.repeats import Repeats
+from agvent.broker.tables.deliveries import HomeClient
+from agvent.broker.tables.move_state import MoveState
+from agvent.broker.tables.repeats import Repeats
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.session.session import Session
 from agvent.sim.checkers.lost import lost
 from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
-from agvent.sim.plan import plan_of
 from agvent.sim.run import run
+from agvent.sim.scenario import scenario_of
 from agvent.types import AgventType
 from agvent.wire.client_messages import Gap, Source
 from agvent.wire.parts import Publication
@@ -70,7 +70,7 @@ def test_what_waited_at_the_old_home_comes_to_the_new_one() -> None:
     publish(world, 2)
     assert numbers(world) == list(range(1, 10))
     assert leftovers(world) == []
-    assert list(world.brokers["B3"].broker.tables.homes.current) == []
+    assert list(world.brokers["B3"].broker.tables.local.current) == []
 
 
 def test_what_was_there_first_waits_for_the_old_home() -> None:
@@ -139,7 +139,7 @@ def test_another_process_is_given_what_waits_for_one_that_never_said_where_it_wa
     world = mover(200_000, large_first=False)
     world.wait(1)
     publish(world, 2)
-    assert list(world.brokers["B3"].broker.tables.homes.current) == ["ada~1/small"]
+    assert list(world.brokers["B3"].broker.tables.local.current) == ["ada~1/small"]
     world.clients["ada"].leave()
     world.mend("ada", "B3")
     world.clients["ada"].session = Session("ada")
@@ -192,7 +192,7 @@ def test_an_old_home_that_was_given_up_closes_its_part_when_it_returns(monkeypat
     publish(world, 3)
     assert numbers(world) == [1, 2, 3]
     assert leftovers(world) == []
-    assert not world.brokers["B3"].broker.tables.homes.current
+    assert not world.brokers["B3"].broker.tables.local.current
     assert not world.brokers["B2"].broker.tables.deliveries.given_up
 
 
@@ -454,14 +454,14 @@ def caught_up(broker: Broker, record: CaughtUp, *, without_repeats: bool) -> Non
             client.durable.add(passed.delivery, passed.expires)
     moving.handed, moving.waiting, moving.is_done = [], [], True
     del broker.tables.deliveries.moving[record.client]
-    broker.tables.deliveries.stirred[record.client] = None
+    broker.tables.deliveries.stir(record.client)
 
 
 class TakesRepeats(Broken):
     """An event that two entries accepted is delivered twice."""
 
     def spoil(self) -> None:
-        self.tables.arrivals.repeats.had = lambda publication: set()  # type: ignore[method-assign]
+        self.tables.chains.repeats.had = lambda publication: set()  # type: ignore[method-assign]
 
 
 class DoesNotWait(Broken):
@@ -471,7 +471,7 @@ class DoesNotWait(Broken):
         deliveries = self.tables.deliveries
 
         def arrive(record: Arrived) -> None:
-            ways: list[tuple[Client, Moving | None]] = [(one, one.moving) for one in deliveries.clients.values()]
+            ways: list[tuple[HomeClient, MoveState | None]] = [(one, one.moving) for one in deliveries.clients.values()]
             for client, _ in ways:
                 client.moving = None
             type(deliveries).arrive(deliveries, record)
@@ -495,7 +495,7 @@ def test_the_checkers_find_a_move_gone_wrong(make: type[Broker], checker: str, f
     """Among a few seeds of the mix with moves, a broker with the mistake is found by the checker that is for it."""
     found: set[str] = set()
     for seed in range(first_seed, first_seed + 60):
-        found |= {one.partition(":")[0] for one in run(plan_of(seed, faults="moves"), make=make).violations}
+        found |= {one.partition(":")[0] for one in run(scenario_of(seed, faults="moves"), make=make).violations}
         if checker in found:
             return
     pytest.fail(f"{make.__name__} was not found by {checker!r}, only by {sorted(found)}")

@@ -9,9 +9,9 @@ import pytest
 from agvent import limits
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.sim.behaviours import agvent
+from agvent.sim.agvents import agvent
 from agvent.types import AgventType
-from agvent.wire.client_messages import Advertised, Advertisements, Done, Gap, Refused, Subscribed, TypeGone
+from agvent.wire.client_messages import Advertised, AdvertisementsFound, Done, Gap, Refused, Subscribed, TypeGone
 from agvent.wire.messages import AnyMessage
 from tests.sim.watched import SECOND, Watched
 
@@ -50,7 +50,11 @@ def test_the_advertisement_list_is_all_or_by_type() -> None:
     everything = world.ask("ada", "get_advertisements")
     items = world.ask("ada", "get_advertisements", "Item")
     world.wait(1)
-    answers = {one.request: one.found for one in told(world, "ada", Advertisements) if isinstance(one, Advertisements)}
+    answers = {
+        one.request: one.found
+        for one in told(world, "ada", AdvertisementsFound)
+        if isinstance(one, AdvertisementsFound)
+    }
     assert [type.name for _, _, type in answers[everything]] == ["Book", "Tape"]
     assert answers[items] == (("B1", "p", BOOK),)
 

@@ -90,7 +90,7 @@ def test_events_of_two_processes_with_the_same_number_are_two() -> None:
     publish(world, 3)
     next_process(world, "p", "B3")
     world.move("ada", "B3")
-    while world.brokers["B2"].broker.tables.homes.current:
+    while world.brokers["B2"].broker.tables.local.current:
         world.wait(0.001)
     world.wait(0.05)
     for _ in range(4):
@@ -232,7 +232,7 @@ def test_a_guest_that_took_its_leave_is_forgotten() -> None:
     tables = world.brokers["B1"].broker.tables
     world.wait(limits.GUEST_WAIT_US / 1e6 + 10)
     assert [*tables.deliveries.clients] == ["p"]
-    assert not tables.homes.current
+    assert not tables.local.current
     assert tables.advertisements.found("") == ()
 
 

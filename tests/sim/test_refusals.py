@@ -8,7 +8,7 @@ from agvent import limits
 from agvent.broker.interface import Forget
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.sim.behaviours import agvent
+from agvent.sim.agvents import agvent
 from agvent.sim.checkers.lost import lost
 from agvent.sim.ledger import Ledger
 from agvent.wire.client_messages import Refused
@@ -79,7 +79,7 @@ def test_a_broker_that_is_away_does_not_stop_changes_of_context() -> None:
     world.brokers["B3"].crash(with_disk=True)
     world.wait(5)
     assert changing(world, 20) == []
-    assert len(world.brokers["B2"].broker.tables.homes.replaced) <= 2
+    assert len(world.brokers["B2"].broker.tables.local.replaced) <= 2
 
 
 def test_what_entered_at_an_unreachable_broker_is_for_the_versions_it_knew() -> None:
@@ -96,7 +96,7 @@ def test_what_entered_at_an_unreachable_broker_is_for_the_versions_it_knew() -> 
     world.wait(1)
     assert [sequence for sequence, _ in world.delivered("s")] == [1, 3, 4]
     assert lost(world, Ledger(world.history)) == []
-    assert world.brokers["B2"].broker.tables.homes.replaced == []
+    assert world.brokers["B2"].broker.tables.local.replaced == []
 
 
 def test_who_changes_too_fast_is_told_which_broker_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from agvent.agents.types import type_of
-from agvent.broker.lifecycle import stages_of
+from agvent.agents.authoring.agvent_types import type_of
 from agvent.broker.records import Visited
+from agvent.chronicle.lifecycle import stages_of
 from agvent.event import Budget, Event
 from agvent.filters.subscription import Subscription
-from agvent.sim.behaviours import agvent
+from agvent.sim.agvents import agvent
 from agvent.sim.couriers import COURIERS
-from agvent.sim.plan import Plan, plan_of
 from agvent.sim.run import run
+from agvent.sim.scenario import Scenario, scenario_of
 from agvent.sim.sweep import run_twice
 from agvent.wire.broker_messages import Copies, Travel
 from agvent.wire.client_messages import Refused, Stopped
@@ -227,20 +227,20 @@ def test_large_agvents_over_several_hops_under_faults(size: int) -> None:
 
 
 FOUND = {
-    "the confirmation of an agvent's arrival was lost": plan_of(14, couriers=True),
-    "agvents bounced between two brokers that knew no way": plan_of(28, couriers=True),
-    "an agvent waited for its turn after its entry had lost its disk": plan_of(1_070, couriers=True),
+    "the confirmation of an agvent's arrival was lost": scenario_of(14, couriers=True),
+    "agvents bounced between two brokers that knew no way": scenario_of(28, couriers=True),
+    "an agvent waited for its turn after its entry had lost its disk": scenario_of(1_070, couriers=True),
 }
 
 
-@pytest.mark.parametrize("plan", FOUND.values(), ids=FOUND.keys())
-def test_what_a_seed_once_found_stays_mended(plan: Plan) -> None:
+@pytest.mark.parametrize("scenario", FOUND.values(), ids=FOUND.keys())
+def test_what_a_seed_once_found_stays_mended(scenario: Scenario) -> None:
     """A seed that found a bug runs without a violation."""
-    assert run(plan).violations == ()
+    assert run(scenario).violations == ()
 
 
 @pytest.mark.parametrize("first", range(20_000, 20_016, 8))
 def test_seeds_with_couriers_have_no_violation(first: int) -> None:
     """Worlds whose clients publish agvents that find their own way, under every mix of faults, twice the same way."""
-    verdicts = [run_twice(plan_of(seed, couriers=True)) for seed in range(first, first + 8)]
-    assert [(v.plan.command(), v.violations) for v in verdicts if v.violations] == []
+    verdicts = [run_twice(scenario_of(seed, couriers=True)) for seed in range(first, first + 8)]
+    assert [(v.scenario.command(), v.violations) for v in verdicts if v.violations] == []

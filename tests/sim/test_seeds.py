@@ -11,59 +11,59 @@ import sys
 import pytest
 
 from agvent.broker.broker import Broker
-from agvent.sim.plan import MIXES, Plan, plan_of
 from agvent.sim.run import run
+from agvent.sim.scenario import MIXES, Scenario, scenario_of
 from agvent.sim.sweep import run_twice
 from agvent.sim.topology import TOPOLOGIES
 from tests.sim import undone
 
 CHUNK = 20
-FOUND: dict[str, tuple[Plan, undone.Undo]] = {
+FOUND: dict[str, tuple[Scenario, undone.Undo]] = {
     "a request that was superseded was said again after a break": (
-        plan_of(12, faults="partitions"),
+        scenario_of(12, faults="partitions"),
         undone.says_again_what_was_superseded,
     ),
     "an event entered before its home had answered the advertisement": (
-        plan_of(9, faults="partitions"),
+        scenario_of(9, faults="partitions"),
         undone.takes_no_answer_for_nobody,
     ),
     "a delivery that expired was never acknowledged": (
-        plan_of(18, faults="partitions"),
+        scenario_of(18, faults="partitions"),
         undone.passes_over_what_expired,
     ),
     "copies for two homes went opposite ways round a ring": (
-        plan_of(267, topology="grid", faults="none"),
+        scenario_of(267, topology="grid", faults="none"),
         undone.measures_to_the_microsecond,
     ),
     "a home's new incarnation was given the old one's predecessor": (
-        plan_of(4, faults="disks"),
+        scenario_of(4, faults="disks"),
         undone.goes_on_with_the_chain_of_a_lost_disk,
     ),
-    "a copy went round a cycle for ever": (plan_of(25, faults="members"), undone.goes_round),
+    "a copy went round a cycle for ever": (scenario_of(25, faults="members"), undone.goes_round),
     "what a client had taken back elsewhere stood at the home to which it came back": (
-        plan_of(104, faults="moves"),
+        scenario_of(104, faults="moves"),
         undone.leaves_what_was_advertised_before,
     ),
-    "a broker joined through one that had left": (plan_of(2, faults="members"), undone.joins_through_anybody),
+    "a broker joined through one that had left": (scenario_of(2, faults="members"), undone.joins_through_anybody),
 }
 """What seeds found: a seed that finds it again where its fix is undone. A world changes with the workload and the
 faults, so this need not be the seed that found it first. Bugs that a small world shows are in test_breaks.py."""
 
 
-@pytest.mark.parametrize(("plan", "undo"), FOUND.values(), ids=FOUND.keys())
-def test_what_a_seed_once_found_stays_mended(plan: Plan, undo: undone.Undo) -> None:
+@pytest.mark.parametrize(("scenario", "undo"), FOUND.values(), ids=FOUND.keys())
+def test_what_a_seed_once_found_stays_mended(scenario: Scenario, undo: undone.Undo) -> None:
     """Its seed runs without a violation, twice the same way; with the fix undone it has one."""
-    assert run_twice(plan).violations == ()
+    assert run_twice(scenario).violations == ()
     with pytest.MonkeyPatch.context() as patch:
         undo(patch)
-        assert run_twice(plan).violations != ()
+        assert run_twice(scenario).violations != ()
 
 
 @pytest.mark.parametrize("first", range(10_000, 10_200, CHUNK))
 def test_seeds_have_no_violation(first: int) -> None:
     """Every seed runs without a violation, twice the same way, over all topologies and mixes in turn."""
-    verdicts = [run_twice(plan_of(seed)) for seed in range(first, first + CHUNK)]
-    assert [(v.plan.command(), v.violations) for v in verdicts if v.violations] == []
+    verdicts = [run_twice(scenario_of(seed)) for seed in range(first, first + CHUNK)]
+    assert [(v.scenario.command(), v.violations) for v in verdicts if v.violations] == []
 
 
 def test_a_run_that_crashes_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,30 +73,31 @@ def test_a_run_that_crashes_is_a_violation(monkeypatch: pytest.MonkeyPatch) -> N
         raise ValueError("no such thing")
 
     monkeypatch.setattr(Broker, "step", crash)
-    [violation] = run_twice(plan_of(1)).violations
+    [violation] = run_twice(scenario_of(1)).violations
     assert re.fullmatch(r"crash: ValueError: no such thing \(test_seeds\.py:\d+\)", violation)
 
 
 def test_all_topologies_and_mixes_have_their_turn() -> None:
     """Seeds in a row meet every topology with every mix."""
     count = len(TOPOLOGIES) * len(MIXES)
-    plans = [plan_of(seed) for seed in range(count)]
-    assert {(plan.topology, plan.faults) for plan in plans} == {(t, m) for t in TOPOLOGIES for m in MIXES}
+    scenarios = [scenario_of(seed) for seed in range(count)]
+    assert {(one.topology, one.faults) for one in scenarios} == {(t, m) for t in TOPOLOGIES for m in MIXES}
 
 
-def test_a_plan_is_replayed_by_its_command() -> None:
-    """The options in a plan's command make the same plan again."""
+def test_a_scenario_is_replayed_by_its_command() -> None:
+    """The options in a scenario's command make the same scenario again."""
     for seed in range(40):
-        words = plan_of(seed).command().split()
+        words = scenario_of(seed).command().split()
         options = dict(zip(words[2:8:2], words[3:8:2], strict=True))
-        assert plan_of(int(options["--seed"]), topology=options["--topology"], faults=options["--faults"]) == plan_of(
-            seed
-        )
+        assert scenario_of(
+            int(options["--seed"]), topology=options["--topology"], faults=options["--faults"]
+        ) == scenario_of(seed)
 
 
 def test_a_run_does_not_depend_on_hashing() -> None:
     """The same seed goes the same way in processes whose strings hash differently."""
-    program = "from agvent.sim.plan import plan_of; from agvent.sim.run import run; print(run(plan_of(39)).digest)"
+    imports = "from agvent.sim.scenario import scenario_of; from agvent.sim.run import run"
+    program = f"{imports}; print(run(scenario_of(39)).digest)"
     digests = {
         subprocess.run(
             [sys.executable, "-c", program],
@@ -107,4 +108,4 @@ def test_a_run_does_not_depend_on_hashing() -> None:
         ).stdout
         for hash_seed in ("1", "2")
     }
-    assert digests == {run(plan_of(39)).digest + "\n"}
+    assert digests == {run(scenario_of(39)).digest + "\n"}

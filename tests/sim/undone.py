@@ -9,20 +9,23 @@ from random import Random
 import msgspec
 import pytest
 
-from agvent.broker import clients, queues, routes
-from agvent.broker.arrivals import Arrivals, Chain
-from agvent.broker.arriving import Arriving
-from agvent.broker.attachments import Attachments
-from agvent.broker.clients import Clients
-from agvent.broker.custody import Custody, key_of
-from agvent.broker.deliveries import Deliveries
-from agvent.broker.dispatch import Dispatch
-from agvent.broker.entering import Entrance
-from agvent.broker.gossip import Gossip
-from agvent.broker.moving import Moves
-from agvent.broker.queues import Queue
-from agvent.broker.router import Router
-from agvent.broker.routes import HOP_US, QUEUED_US, Routes
+from agvent.broker.clients import clients
+from agvent.broker.clients.attachments import Attachments
+from agvent.broker.clients.clients import Clients
+from agvent.broker.clients.moves import Moves
+from agvent.broker.events.entry import EventEntry
+from agvent.broker.events.home import HomeArrivals
+from agvent.broker.events.transit import Transit
+from agvent.broker.interest.gossip import Gossip
+from agvent.broker.pending import DeliverQueues, NoteArrival
+from agvent.broker.routing import routes
+from agvent.broker.routing.router import Router
+from agvent.broker.routing.routes import HOP_US, QUEUED_US, Routes
+from agvent.broker.tables import queues
+from agvent.broker.tables.chains import Chains
+from agvent.broker.tables.custody import Custody, key_of
+from agvent.broker.tables.deliveries import Deliveries
+from agvent.broker.tables.queues import Queue
 from agvent.session.session import Session
 from agvent.sim.faults import Faults
 from agvent.wire.broker_messages import Answer, Considered, Delta, Routed, Seek
@@ -37,7 +40,7 @@ def says_again_what_was_superseded(patch: pytest.MonkeyPatch) -> None:
 
 
 def takes_no_answer_for_nobody(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Entrance, "_unanswered", lambda entrance, type, ancestors: [])
+    patch.setattr(EventEntry, "_unanswered", lambda entry, type, ancestors: [])
 
 
 def numbers_fast_deliveries_from_one(patch: pytest.MonkeyPatch) -> None:
@@ -54,14 +57,14 @@ def passes_over_what_expired(patch: pytest.MonkeyPatch) -> None:
 
 
 def keeps_what_a_lost_disk_sent(patch: pytest.MonkeyPatch) -> None:
-    void = Arrivals.void
+    void = Chains.void
 
-    def without_early(arrivals: Arrivals, entry: str, incarnation: int) -> None:
+    def without_early(arrivals: Chains, entry: str, incarnation: int) -> None:
         early, arrivals.early = arrivals.early, {}
         void(arrivals, entry, incarnation)
         arrivals.early = early
 
-    patch.setattr(Arrivals, "void", without_early)
+    patch.setattr(Chains, "void", without_early)
 
 
 def takes_fast_gaps_for_durable(patch: pytest.MonkeyPatch) -> None:
@@ -74,10 +77,10 @@ def measures_to_the_microsecond(patch: pytest.MonkeyPatch) -> None:
 
 
 def forgets_that_an_early_one_expired(patch: pytest.MonkeyPatch) -> None:
-    hold = Arrivals._hold
+    hold = Chains._hold
 
     def careless(
-        arrivals: Arrivals,
+        arrivals: Chains,
         entered: Entered,
         publication: Publication,
         targets: tuple[Target, ...],
@@ -86,7 +89,7 @@ def forgets_that_an_early_one_expired(patch: pytest.MonkeyPatch) -> None:
     ) -> None:
         hold(arrivals, entered, publication, targets, "", trace)
 
-    patch.setattr(Arrivals, "_hold", careless)
+    patch.setattr(Chains, "_hold", careless)
 
 
 def believes_every_answer(patch: pytest.MonkeyPatch) -> None:
@@ -101,7 +104,8 @@ def believes_every_answer(patch: pytest.MonkeyPatch) -> None:
 def goes_on_with_the_chain_of_a_lost_disk(patch: pytest.MonkeyPatch) -> None:
     def predecessor(custody: Custody, home: str, incarnation: int, publication: Publication) -> int:
         chain = (home, publication.publisher, publication.fast)
-        return max((last for (h, _, p, f), last in custody.chain.items() if (h, p, f) == chain), default=0)
+        found = ((one.home, one.publisher, one.fast) == chain and last for one, last in custody.chain.items())
+        return max(found, default=0)
 
     def void(custody: Custody, home: str, incarnation: int) -> None:
         for key in list(custody._of_home.get(home, ())):
@@ -115,19 +119,19 @@ def goes_on_with_the_chain_of_a_lost_disk(patch: pytest.MonkeyPatch) -> None:
 def takes_a_delta_for_what_it_was(patch: pytest.MonkeyPatch) -> None:
     delta = Gossip.delta
 
-    def careless(gossip: Gossip, said: Delta) -> None:
+    def careless(gossip: Gossip, said: Delta, now: int) -> None:
         mine = [Considered(one.entry, gossip.tables.incarnation, one.version) for one in said.considered]
-        delta(gossip, msgspec.structs.replace(said, considered=tuple(mine)))
+        delta(gossip, msgspec.structs.replace(said, considered=tuple(mine)), now)
 
     patch.setattr(Gossip, "delta", careless)
 
 
 def goes_round(patch: pytest.MonkeyPatch) -> None:
-    def next_hop(dispatch: Dispatch, home: str, trace: Trace, attempt: int) -> str | None:
-        return dispatch.router.routes.choose(home, attempt=attempt)
+    def next_hop(transit: Transit, home: str, trace: Trace, attempt: int) -> str | None:
+        return transit.router.routes.choose(home, attempt=attempt)
 
-    patch.setattr(Dispatch, "_next_hop", next_hop)
-    patch.setattr(Dispatch, "_returned", lambda dispatch, copies, homes, held: None)
+    patch.setattr(Transit, "_next_hop", next_hop)
+    patch.setattr(Transit, "_returned", lambda transit, copies, homes, held: None)
 
 
 def tries_the_same_way_again(patch: pytest.MonkeyPatch) -> None:
@@ -163,35 +167,31 @@ def keeps_the_event_that_was_let_go(patch: pytest.MonkeyPatch) -> None:
 
 
 def acknowledges_to_whoever_is_there(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Attachments, "tell", lambda attached, link, attachment, message: attached._out.send(link, message))
+    patch.setattr(Attachments, "tell", lambda attached, work: attached._out.send(work.link, work.message))
     patch.setattr(clients, "_expected", lambda attach, accepted: [attach.sequence, attach.fast_sequence])
 
 
 def delivers_before_its_record(patch: pytest.MonkeyPatch) -> None:
-    deliver = Clients._deliver
+    deliver = Clients.deliver
 
-    def hasty(clients: Clients, until: dict[str, int], now: int) -> None:
+    def hasty(clients: Clients, work: DeliverQueues) -> None:
         theirs = clients.tables.deliveries.clients
-        deliver(clients, {name: theirs[name].durable.number for name in until if name in theirs}, now)
+        until = tuple((name, theirs[name].durable.number) for name, _ in work.until if name in theirs)
+        deliver(clients, DeliverQueues(until, work.at))
 
-    patch.setattr(Clients, "_deliver", hasty)
+    patch.setattr(Clients, "deliver", hasty)
 
 
 def confirms_before_its_record(patch: pytest.MonkeyPatch) -> None:
-    def confirm(arriving: Arriving, chain: Chain, reached: int) -> None:
-        entry, _, publisher, boot = chain
+    def note(arrivals: HomeArrivals, work: NoteArrival) -> None:
+        chain, last = work.chain, arrivals.tables.chains.last.get(work.chain, 0)
+        arrivals._confirms.setdefault(chain.entry, {}).setdefault(chain.boot, {})[chain.publisher] = last
 
-        def note() -> None:
-            last = arriving.tables.arrivals.last.get(chain, 0)
-            arriving._confirms.setdefault(entry, {}).setdefault(boot, {})[publisher] = last
-
-        arriving.out.when_synced(note)
-
-    patch.setattr(Arriving, "_confirm_when_synced", confirm)
+    patch.setattr(HomeArrivals, "note_arrival", note)
 
 
 def leaves_torn_what_was_torn(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Arriving, "restart", lambda arriving: None)
+    patch.setattr(HomeArrivals, "restart", lambda arrivals: None)
 
 
 def leaves_what_was_advertised_before(patch: pytest.MonkeyPatch) -> None:

@@ -60,12 +60,12 @@ def test_an_int32_is_a_number_like_any_other() -> None:
     [
         (ElvinValue("int32", 2**31), "n: 2147483648 does not fit in 32 bits"),
         (ElvinValue("int64", 2**63), "n: 9223372036854775808 does not fit in 64 bits"),
-        (ElvinValue("int32", 1.0), "n: float is no int32"),
-        (ElvinValue("int32", True), "n: bool is no int32"),
-        (ElvinValue("real64", 1), "n: int is no real64"),
-        (ElvinValue("opaque", "x"), "n: str is no opaque"),
+        (ElvinValue("int32", 1.0), "n: float is not int32"),
+        (ElvinValue("int32", True), "n: bool is not int32"),
+        (ElvinValue("real64", 1), "n: int is not real64"),
+        (ElvinValue("opaque", "x"), "n: str is not opaque"),
         (ElvinValue("string", "a\x00"), "n: a string of Elvin's has no NUL"),
-        (ElvinValue("int16", 1), "n: 'int16' is no type of Elvin's"),
+        (ElvinValue("int16", 1), "n: 'int16' is not a type of Elvin"),
     ],
 )
 def test_what_is_no_notification_is_refused(value: ElvinValue, message: str) -> None:

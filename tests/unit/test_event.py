@@ -87,7 +87,7 @@ def test_names_are_strings_without_a_leading_dollar() -> None:
     """Attribute names are strings, and $ is kept for reserved keys."""
     assert complaint({1: 2}) == "1 cannot name an attribute"
     assert complaint({"a": {1: 2}}) == "a: the key 1 is not a string"
-    assert complaint({"$price": 2}) == "$price is no reserved key"
+    assert complaint({"$price": 2}) == "$price is not a reserved key"
     with pytest.raises(EventError):
         Event(attributes={"$topic": "x"})
 
@@ -209,7 +209,7 @@ def test_timestamp_text(text: str, time: datetime) -> None:
 @pytest.mark.parametrize("text", ["", "noon", "2026-13-01", "2026-02-30", "0001-01-01T00:00:00+05:00"])
 def test_what_is_no_timestamp_is_refused(text: str) -> None:
     """Text that names no instant between the years 1 and 9999 in UTC is refused."""
-    with pytest.raises(EventError, match="is no timestamp"):
+    with pytest.raises(EventError, match="is not a timestamp"):
         time_of(text)
 
 

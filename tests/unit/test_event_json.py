@@ -186,7 +186,7 @@ def test_a_form_is_an_object_of_one_member() -> None:
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        ('{"$timestamp": "yesterday"}', "a.b: 'yesterday' is no timestamp"),
+        ('{"$timestamp": "yesterday"}', "a.b: 'yesterday' is not a timestamp"),
         ('{"$timestamp": 5}', "a.b: $timestamp holds ISO 8601 text, not a number"),
         ('{"$timestamp": null}', "a.b: $timestamp holds ISO 8601 text, not null"),
         ('{"$bytes": [1]}', "a.b: $bytes holds base64 text, not an array"),
@@ -203,7 +203,7 @@ def test_a_malformed_form_is_refused_by_name(value: str, message: str) -> None:
 @pytest.mark.parametrize("line", ['{"$timestamp": "2026-03-01"}', '{"$id": 1}', '{"$": 1}'])
 def test_unknown_reserved_keys_are_refused(line: str) -> None:
     """At the top, a name that begins with $ is reserved, and one without a meaning is a mistake."""
-    assert complaint(line).endswith("is no reserved key")
+    assert complaint(line).endswith("is not a reserved key")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 
 import agvent
 
-NAMES_MAX = 26
+NAMES_MAX = 27
 IMPORT_S_MAX = 0.3
 
 
@@ -36,7 +36,7 @@ def test_heavy_libraries_wait_for_the_matcher(first: str) -> None:
 
 
 def test_names_are_few_and_all_there() -> None:
-    """The front door has at most 26 names; each is the object of its own home, and `dir` shows it."""
+    """The front door has at most 27 names; each is the object of its own home, and `dir` shows it."""
     assert len(agvent.__all__) <= NAMES_MAX
     for name in agvent.__all__:
         found = getattr(agvent, name)

@@ -2,27 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from agvent import limits
-from agvent.broker.arriving import Arriving
-from agvent.broker.changes import Changes
-from agvent.broker.clients import Clients
-from agvent.broker.dispatch import Dispatch
-from agvent.broker.entering import Entrance
-from agvent.broker.foresight import Foresight
-from agvent.broker.gossip import Gossip
-from agvent.broker.guests import Guests
-from agvent.broker.interface import Came, Effect, Executed, Forget, Input, LinkDown, LinkUp, Measured, Ran, Synced, Wake
-from agvent.broker.legs import Legs
-from agvent.broker.moving import Moves
-from agvent.broker.outbox import Outbox
+from agvent.broker.clients.clients import Clients
+from agvent.broker.clients.guests import Guests
+from agvent.broker.clients.moves import Moves
+from agvent.broker.events.entry import EventEntry
+from agvent.broker.events.home import HomeArrivals
+from agvent.broker.events.legs import AgventStopped, Legs
+from agvent.broker.events.stops import EntryRoute, Stops
+from agvent.broker.events.transit import Transit
+from agvent.broker.interest.changes import Changes
+from agvent.broker.interest.gossip import Gossip
+from agvent.broker.interest.streams import Streams
+from agvent.broker.interface import (
+    Effect,
+    Executed,
+    Forget,
+    Input,
+    LinkDown,
+    LinkUp,
+    Measured,
+    MessageCame,
+    Ran,
+    Synced,
+    Tick,
+    Wake,
+)
+from agvent.broker.outbox import Outbox, Works
+from agvent.broker.pending import (
+    AnswerHello,
+    DeliverQueues,
+    Emit,
+    Flood,
+    LetLeave,
+    NoteArrival,
+    OpenAdvertise,
+    OpenSubscribe,
+    SendClaim,
+    SendHanding,
+    SendRouted,
+    SendTook,
+    SettlePublication,
+    StartErrands,
+    TellClient,
+    WelcomeClient,
+)  # fmt: skip
+from agvent.broker.prefetch import Prefetch
 from agvent.broker.records import Booted, Record, Settled
-from agvent.broker.router import Router
+from agvent.broker.routing.router import Router
 from agvent.broker.soundness import is_sound, is_sound_body
-from agvent.broker.stops import Stops
-from agvent.broker.streams import Streams
-from agvent.broker.tables import Tables
+from agvent.broker.tables.tables import Tables
 from agvent.errors import ForgottenError
 from agvent.wire.broker_messages import (
     Adverts,
@@ -50,7 +82,10 @@ from agvent.wire.messages import AnyMessage
 
 class Broker:
     """One broker. `records` is what its journal holds; a new incarnation begins with an empty one, and a ForgottenError
-    says that it must."""
+    says that it must.
+
+    Between two steps a broker is a value: tables, work that waits and links, all of it data. `copy.deepcopy` gives
+    another that goes on alike, and value.py shows and compares them."""
 
     def __init__(self, name: str, incarnation: int, records: Iterable[Record] = (), *, now: int = 0) -> None:
         self.name, self.incarnation = name, incarnation
@@ -61,23 +96,91 @@ class Broker:
             raise ForgottenError(name)
         self.out = Outbox(self.tables.apply)
         self.router = Router(name, self.out)
-        self.streams = Streams(name, incarnation, self.tables.homes, self.tables.advertisements)
+        self.streams = Streams(name, incarnation, self.tables.local, self.tables.advertisements)
         self.gossip = Gossip(self.tables, self.streams, self.router, self.out)
-        self.foresight = Foresight(self.tables)
-        self.arriving = Arriving(self.tables, self.foresight, self.router, self.out)
-        self.dispatch = Dispatch(self.tables, self.arriving, self.router, self.out)
+        self.prefetch = Prefetch(self.tables)
+        self.home = HomeArrivals(self.tables, self.prefetch, self.router, self.out)
+        self.transit = Transit(self.tables, self.home, self.router, self.out)
         self.legs = Legs(self.tables, self.router, self.out)
-        self.stops = Stops(self.tables, self.arriving, self.router, self.legs, self.out)
-        self.entrance = Entrance(self.tables, self.dispatch, self.arriving, self.stops, self.out)
+        self.stops = Stops(self.tables, self.home, self.router, self.legs, self.out)
+        self.entry = EventEntry(self.tables, self.transit, self.home, self.stops, self.out)
         changes = Changes(self.tables, self.streams, self.out)
         self.moves = Moves(self.tables, self.streams, self.gossip, self.router, changes, self.out)
         self.guests = Guests(self.tables, changes, self.gossip, self.moves, self.out)
         self.clients = Clients(
-            self.tables, self.streams, self.gossip, self.entrance, self.moves, changes, self.foresight, self.out
+            self.tables, self.streams, self.gossip, self.entry, self.moves, changes, self.prefetch, self.out
         )
+        self.inputs = self._inputs()
+        self.messages = self._messages()
+        self.bodies = self._bodies()
+        self.out.works = self._works()
         self._wake = 0
         self._refused = 0
         self._start(now)
+
+    # What each kind of input, message and work goes to
+
+    def _inputs(self) -> dict[type[Input], Callable[[Any, int], None]]:
+        return {
+            MessageCame: self._came,
+            LinkUp: self._link_up,
+            LinkDown: self._link_down,
+            Measured: self._measured,
+            Synced: self._synced,
+            Tick: self._tick,
+            Forget: self._forget,
+            Ran: self.entry.ran,
+            Executed: self._executed,
+        }
+
+    def _messages(self) -> dict[type[AnyMessage], Callable[[Any, str, int], None]]:
+        """What neighbours say; clients.py has the table of what clients say."""
+        return {
+            Adverts: self.gossip.adverts,
+            Copies: self.transit.copies,
+            Took: self.transit.took,
+            Travel: self._travel,
+            Routed: self._routed,
+        }
+
+    def _bodies(self) -> dict[type[Body], Callable[[Any, int], None]]:
+        """What routed messages bring. An Answer has done its work by its trace."""
+        return {
+            Delta: self.gossip.delta,
+            Applied: self._applied,
+            Confirm: self.transit.confirmed,
+            Seek: self.gossip.seek,
+            Answer: self.gossip.answered,
+            Claim: self.moves.claimed,
+            Handing: self.moves.handing,
+            Landed: self.legs.landed,
+            Halted: self.legs.halted,
+            Report: self.legs.reported,
+            Astray: self.transit.astray,
+            Inquiry: self.home.inquired,
+        }
+
+    def _works(self) -> Works:
+        return {
+            LetLeave: self.transit.let_leave,
+            SendTook: self.transit.send_took,
+            NoteArrival: self.home.note_arrival,
+            StartErrands: self.legs.start,
+            SendRouted: self._send_routed,
+            AnswerHello: self.gossip.answer_hello,
+            Flood: self.gossip.flood,
+            Emit: self._emit,
+            WelcomeClient: self.clients.welcome,
+            TellClient: self.clients.attached.tell,
+            SettlePublication: self.clients.publishing.settle,
+            OpenSubscribe: self.clients.requests.subscribed,
+            OpenAdvertise: self.clients.requests.advertised,
+            DeliverQueues: self.clients.deliver,
+            SendClaim: self.moves.send_claim,
+            SendHanding: self.moves.send_handing,
+        }
+
+    # Steps
 
     def _start(self, now: int) -> None:
         boot = self.tables.boot + 1
@@ -86,41 +189,21 @@ class Broker:
         self.streams.restart(boot)
         if self.name not in self.tables.advertisements:
             self.gossip.change(None)
-        self.dispatch.restart(now)
-        self.arriving.restart()
-        self.streams.safe_number = self.out.number
+        self.transit.restart(now)
+        self.home.restart()
+        self.legs.restart()
+        self.streams.hold_until(self.out.number)
 
     def step(self, inputs: Iterable[Input], now: int) -> list[Effect]:
         """Takes inputs in order and gives the effects; the same inputs give the same effects."""
         inputs = list(inputs)
-        self.foresight.look(inputs)
+        self.prefetch.look(inputs)
         for given in inputs:
             if self.tables.is_forgotten and not isinstance(given, Synced):
                 continue
-            if isinstance(given, Came):
-                self._came(given.link, given.message, now)
-            elif isinstance(given, Synced):
-                self.out.sync(given.number)
-            elif isinstance(given, LinkUp):
-                if given.to_broker:
-                    self.router.rtts[given.link] = given.rtt_us
-                    self.out.send(given.link, self.gossip.hello())
-            elif isinstance(given, LinkDown):
-                self._lost_link(given.link, now)
-            elif isinstance(given, Measured):
-                neighbour = self.router.names.get(given.link)
-                if neighbour is not None:
-                    self.router.routes.measure(neighbour, given.rtt_us, given.queued)
-            elif isinstance(given, Ran):
-                self.entrance.ran(given, now)
-            elif isinstance(given, Executed):
-                self.stops.executed(given, now)
-            elif isinstance(given, Forget):
-                self.gossip.change(None, owner="" if given.broker == self.name else given.broker, gone=True)
-            else:
-                self._tick(now)
+            self.inputs[type(given)](given, now)
         self._flush(now)
-        self.foresight.forget()
+        self.prefetch.forget()
         return self.out.take()
 
     @property
@@ -128,85 +211,95 @@ class Broker:
         """What neighbours said since the start and nobody could carry out: messages, and roots of their Deltas."""
         return self._refused + self.tables.interests.refused
 
+    def _synced(self, given: Synced, now: int) -> None:
+        self.out.sync(given.number)
+
+    def _forget(self, given: Forget, now: int) -> None:
+        self.gossip.change(None, owner="" if given.broker == self.name else given.broker, gone=True)
+
+    def _executed(self, given: Executed, now: int) -> None:
+        asked = self.stops.executed(given.number)
+        if isinstance(asked, EntryRoute):
+            self.entry.decided(asked, given, now)
+        elif asked is not None:
+            self.stops.decided(asked, given.decision, now)
+
+    def _send_routed(self, work: SendRouted) -> None:
+        self.router.send((work.to,), work.body)
+
+    def _emit(self, work: Emit) -> None:
+        self.out.effect(work.effect)
+
     # Links
 
-    def _lost_link(self, link: str, now: int) -> None:
-        neighbour = self.router.down(link)
+    def _link_up(self, given: LinkUp, now: int) -> None:
+        if given.to_broker:
+            self.router.rtts[given.link] = given.rtt_us
+            self.out.send(given.link, self.gossip.hello())
+
+    def _link_down(self, given: LinkDown, now: int) -> None:
+        neighbour = self.router.down(given.link)
         if neighbour is None:
-            self.clients.lost_link(link)
+            self.clients.lost_link(given.link)
         elif neighbour not in self.router.links:
             self.gossip.greeted.pop(neighbour, None)
-            self.dispatch.lost_link(neighbour, now)
+            self.transit.lost_link(neighbour, now)
             self.legs.lost_link(neighbour)
 
-    def _came(self, link: str, message: AnyMessage, now: int) -> None:
+    def _measured(self, given: Measured, now: int) -> None:
+        neighbour = self.router.names.get(given.link)
+        if neighbour is not None:
+            self.router.routes.measure(neighbour, given.rtt_us, given.queued)
+
+    # Messages
+
+    def _came(self, given: MessageCame, now: int) -> None:
+        link, message = given.link, given.message
         neighbour = self.router.names.get(link)
         if neighbour is None and not isinstance(message, Hello):
             self.clients.came(link, message, now)
         elif not is_sound(message, self.name):
             self._refused += 1
         elif isinstance(message, Hello):
-            if neighbour not in (None, message.broker):
-                self._refused += 1
-                return
-            self.router.up(message.broker, link)
-            self.gossip.greet(message)
-        elif neighbour is not None:
-            self._said(message, neighbour, now)
+            self._hello(message, link, neighbour)
+        elif neighbour is not None and (take := self.messages.get(type(message))) is not None:
+            take(message, neighbour, now)
 
-    def _said(self, message: AnyMessage, neighbour: str, now: int) -> None:
-        if isinstance(message, Routed):
-            body = self.router.came(message, neighbour)
-            if body is not None and is_sound_body(body, self.name):
-                self._body(body, now)
-            elif body is not None:
-                self._refused += 1
-            if isinstance(message.body, (Seek, Answer)):
-                self.dispatch.found(message.body.broker)
-        elif isinstance(message, Copies):
-            self.dispatch.copies(message, neighbour, now)
-        elif isinstance(message, Took):
-            self.dispatch.took(message, neighbour, now)
-        elif isinstance(message, Adverts):
-            self.gossip.adverts(message, neighbour)
-        elif isinstance(message, Travel):
-            self.router.routes.learn(message.trace)
-            if message.journey.to == self.name:
-                self.stops.land(message, now)
-            else:
-                self.legs.pass_on(message, now)
+    def _hello(self, hello: Hello, link: str, neighbour: str | None) -> None:
+        """A neighbour says who it is. Whoever speaks on its link remains who it was."""
+        if neighbour not in (None, hello.broker):
+            self._refused += 1
+            return
+        self.router.up(hello.broker, link)
+        self.gossip.greet(hello)
 
-    def _body(self, body: Body, now: int) -> None:
-        if isinstance(body, Delta):
-            self.gossip.delta(body)
-        elif isinstance(body, Applied):
-            if self.streams.answered(body):
-                self._settle()
-                self.moves.settled(now)
-        elif isinstance(body, Confirm):
-            self.dispatch.confirmed(body)
-        elif isinstance(body, Seek):
-            self.gossip.seek(body)
-        elif isinstance(body, Claim):
-            self.moves.claimed(body, now)
-        elif isinstance(body, Handing):
-            self.moves.handing(body, now)
-        elif isinstance(body, Landed):
-            self.legs.landed(body)
-        elif isinstance(body, Halted):
-            self.legs.halted(body, now)
-        elif isinstance(body, Report):
-            self.legs.reported(body, now)
-        elif isinstance(body, Astray):
-            self.dispatch.astray(body)
-        elif isinstance(body, Inquiry):
-            self.arriving.inquired(body)
+    def _routed(self, message: Routed, neighbour: str, now: int) -> None:
+        body = self.router.came(message, neighbour)
+        if body is not None and is_sound_body(body, self.name):
+            if (take := self.bodies.get(type(body))) is not None:
+                take(body, now)
+        elif body is not None:
+            self._refused += 1
+        if isinstance(message.body, (Seek, Answer)):
+            self.transit.found(message.body.broker)
+
+    def _travel(self, message: Travel, neighbour: str, now: int) -> None:
+        self.router.routes.learn(message.trace)
+        if message.journey.to == self.name:
+            self.stops.land(message, now)
+        else:
+            self.legs.pass_on(message, now)
+
+    def _applied(self, body: Applied, now: int) -> None:
+        if self.streams.answered(body):
+            self._settle()
+            self.moves.settled(now)
 
     # Time
 
     def _settle(self) -> None:
         """Lets replaced versions go that no copy can ask for any more."""
-        replaced = self.tables.homes.replaced
+        replaced = self.tables.local.replaced
         if not replaced:
             return
         position, under_way = self.streams.settled(), self.streams.under_way()
@@ -215,37 +308,31 @@ class Broker:
         if others or len(later) < len(replaced):
             self.out.record(Settled(position, tuple(others)))
 
-    def _tick(self, now: int) -> None:
+    def _tick(self, given: Tick, now: int) -> None:
         self._wake = 0
         self.streams.tick()
-        self.dispatch.tick(now)
-        self.arriving.tick(now)
+        self.transit.tick(now)
+        self.home.tick(now)
         self.moves.tick(now)
         self.guests.tick(now)
         self.legs.tick(now)
-        if self.tables.homes.replaced:
+        if self.tables.local.replaced:
             self._settle()
-        if self.tables.homes.replaced:
-            self.streams.ask_settled(self.tables.homes.replaced[-1].closed)
+        if self.tables.local.replaced:
+            self.streams.ask_settled(self.tables.local.replaced[-1].closed)
 
     def _flush(self, now: int) -> None:
-        if self.out.synced >= self.streams.safe_number:
-            self.streams.flush(now, self.router.send)
+        self.streams.flush(now, self.out.synced, self.router.send)
         self.stops.flush(now)
-        self.arriving.flush()
+        self.home.flush()
         self.legs.flush(now)
-        self.dispatch.flush(now)
+        self.transit.flush(now)
         self.clients.flush(now)
-        if self.legs.stopped:
-            self._tell_stopped()
+        for notice in self.out.notices(AgventStopped):
+            self.clients.tell(notice.publisher, notice.stopped)
         if not self._wake and self._is_waiting():
             self._wake = now + limits.TICK_US
             self.out.effect(Wake(self._wake))
-
-    def _tell_stopped(self) -> None:
-        stopped, self.legs.stopped = self.legs.stopped, []
-        for publisher, message in stopped:
-            self.clients.tell(publisher, message)
 
     def _is_waiting(self) -> bool:
         """Is there anything that time will change?"""
@@ -253,12 +340,12 @@ class Broker:
             self.tables.custody.held
             or self.tables.journeys.errands
             or self.clients.requests.open
-            or self.tables.homes.replaced
+            or self.tables.local.replaced
             or self.streams.waiting
             or self.moves.moving()
             or self.tables.deliveries.given_up
             or self.tables.deliveries.gone_guests
-            or self.arriving.is_waiting
+            or self.home.is_waiting
         )
 
     def check(self) -> None:
@@ -266,4 +353,7 @@ class Broker:
         self.tables.check()
         self.streams.check()
         self.router.check()
-        assert self.out.synced <= self.out.number
+        self.out.check()
+        self.entry.check()
+        self.stops.check()
+        self.clients.check()

@@ -5,15 +5,15 @@ from __future__ import annotations
 
 import msgspec
 
-from agvent.agents.stops import Decision, Stop
+from agvent.agents.travel.stop import Decision, Stop
 from agvent.broker.records import Record
 from agvent.wire.messages import AnyMessage
-from agvent.wire.parts import Answered, Call
+from agvent.wire.parts import Answered, BehaviourCall
 
 # Inputs
 
 
-class Came(msgspec.Struct, frozen=True, gc=False):
+class MessageCame(msgspec.Struct, frozen=True, gc=False):
     """A message came over a link."""
 
     link: str
@@ -72,7 +72,7 @@ class Executed(msgspec.Struct, frozen=True, gc=False):
     decision: Decision
 
 
-Input = Came | LinkUp | LinkDown | Measured | Synced | Tick | Forget | Ran | Executed
+Input = MessageCame | LinkUp | LinkDown | Measured | Synced | Tick | Forget | Ran | Executed
 
 # Effects
 
@@ -103,7 +103,7 @@ class Run(msgspec.Struct, frozen=True, gc=False):
     number: int
     publisher: str
     event: bytes
-    calls: tuple[Call, ...]
+    calls: tuple[BehaviourCall, ...]
 
 
 class Execute(msgspec.Struct, frozen=True, gc=False):

@@ -1,30 +1,60 @@
-"""What a step leaves behind: records, effects, and what waits for the records to be on disk."""
+"""What a step leaves behind: records, effects, notices between the parts, and work that waits for the disk.
+
+A record changes the tables at once and is on disk later. Whatever tells somebody that a change is safe has to wait for
+the disk, so it is put down here as data, a `Work`, with the number of the last record it speaks for. When the driver
+says `Synced` the work is carried out, oldest first. Nothing waits in a closure: `Broker.check` looks at the queue, and
+a copy of a broker in the middle of a run has a queue of its own.
+
+A `Notice` is what one part has to say to another within a step: a type lost its last publisher, a client was claimed by
+another home. They are handed over at the end of a step; one that comes up after that is handed over in the next.
+"""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+import msgspec
 
 from agvent.broker.interface import Append, Effect, Send
 from agvent.broker.records import Record
 from agvent.wire.messages import AnyMessage
 
 
-class Outbox:
-    """Collects a step's effects. `apply` is how a record changes the tables, now and after a restart alike."""
+class Work(msgspec.Struct, frozen=True, gc=False):
+    """Something that is to be done later. pending.py has all kinds of it."""
 
-    def __init__(self, apply: Callable[[Record], None]) -> None:
+
+class Notice(msgspec.Struct, frozen=True, gc=False):
+    """Something that one part tells another at the end of the step."""
+
+
+N = TypeVar("N", bound=Notice)
+Apply = Callable[[Record], Notice | None]
+Works = Mapping[type[Work], Callable[[Any], None]]
+
+
+class Outbox:
+    """Collects a step's effects. `apply` is how a record changes the tables, now and after a restart alike; `works` is
+    how each kind of work is done, and is filled by the broker when its parts are there."""
+
+    def __init__(self, apply: Apply) -> None:
         self._apply = apply
+        self.works: Works = {}
         self._records: list[Record] = []
         self._effects: list[Effect] = []
-        self._waiting: deque[tuple[int, Callable[[], None]]] = deque()  # numbers ascend
+        self._notices: list[Notice] = []
+        self._waiting: deque[tuple[int, Work]] = deque()  # numbers ascend, and each is above `synced`
         self.number = 0  # records so far; only grows
         self.synced = 0  # at most `number`
 
     def record(self, record: Record, *, durable: bool = True) -> None:
         """Changes the tables by a record, which goes to the journal unless it is about a fast event. One that cannot be
         applied is not written down: every restart would fail on it."""
-        self._apply(record)
+        notice = self._apply(record)
+        if notice is not None:
+            self._notices.append(notice)
         if durable:
             self._records.append(record)
             self.number += 1
@@ -36,17 +66,43 @@ class Outbox:
     def effect(self, effect: Effect) -> None:
         self._effects.append(effect)
 
-    def when_synced(self, then: Callable[[], None]) -> None:
-        """Calls `then` when every record up to now is on disk; at once if all are."""
+    def do(self, work: Work) -> None:
+        """Does some work now."""
+        self.works[type(work)](work)
+
+    def after_sync(self, work: Work) -> None:
+        """Does some work when every record up to now is on disk; at once if all are."""
         if self.synced >= self.number:
-            then()
+            self.works[type(work)](work)
         else:
-            self._waiting.append((self.number, then))
+            self._waiting.append((self.number, work))
 
     def sync(self, number: int) -> None:
+        """Records up to this number are on disk: the work that waited for them is done."""
         self.synced = max(self.synced, number)
         while self._waiting and self._waiting[0][0] <= self.synced:
-            self._waiting.popleft()[1]()
+            work = self._waiting.popleft()[1]
+            self.works[type(work)](work)
+
+    def pending(self) -> Iterator[Work]:
+        """The work that waits for the disk, oldest first."""
+        return (work for _, work in self._waiting)
+
+    def notify(self, notice: Notice) -> None:
+        self._notices.append(notice)
+
+    def notices(self, kind: type[N]) -> list[N]:
+        """The step's notices of this kind so far, each given once."""
+        if not self._notices:
+            return []
+        found = [one for one in self._notices if isinstance(one, kind)]
+        if found:
+            self._notices = [one for one in self._notices if not isinstance(one, kind)]
+        return found
+
+    def said(self, kind: type[N]) -> Iterator[N]:
+        """The notices of this kind that nobody was given yet."""
+        return (one for one in self._notices if isinstance(one, kind))
 
     def take(self) -> list[Effect]:
         """The step's effects: the journal first."""
@@ -55,3 +111,10 @@ class Outbox:
             effects.insert(0, Append(tuple(self._records), self.number))
             self._records = []
         return effects
+
+    def check(self) -> None:
+        assert self.synced <= self.number
+        numbers = [number for number, _ in self._waiting]
+        assert numbers == sorted(numbers)
+        assert all(self.synced < number <= self.number for number in numbers)
+        assert all(type(work) in self.works for _, work in self._waiting)

@@ -19,6 +19,21 @@ Deliveries = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 """For each client the subscriptions that an event goes to, as (key, version)."""
 
 
+class InstanceKey(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """What makes an instance of a self-routing agvent one: its event, and the numbers of the clones that lead to it."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    path: tuple[int, ...]
+
+    @property
+    def fields(self) -> tuple[str, int, str, int, tuple[int, ...]]:
+        """As messages and records about an instance begin."""
+        return (self.entry, self.incarnation, self.publisher, self.sequence, self.path)
+
+
 class Record(msgspec.Struct, frozen=True, array_like=True, tag_field="$", gc=False):
     """One change; its tag is its number in the journal and is never given to another."""
 
@@ -323,10 +338,10 @@ class Delegated(Record, frozen=True, tag=37):
     homes: tuple[str, ...]
 
 
-class Executed(Record, frozen=True, tag=38):
-    """Of a snapshot: instances that were executed here, as (entry, incarnation, publisher, sequence, path)."""
+class ExecutedHere(Record, frozen=True, tag=38):
+    """Of a snapshot: instances that were executed here."""
 
-    instances: tuple[tuple[str, int, str, int, tuple[int, ...]], ...]
+    instances: tuple[InstanceKey, ...]
 
 
 # Of a snapshot: what the tables hold, without how it came about. With Owned and Kept they say everything.
@@ -396,7 +411,7 @@ class Remembered(Record, frozen=True, tag=28):
     retried: tuple[tuple[tuple[int, int], tuple[int, ...]], ...]
 
 
-class Held(Record, frozen=True, tag=29):
+class MoveInProgress(Record, frozen=True, tag=29):
     """Where a client's move stands, or stood: what it was handed, and what waits beside that."""
 
     client: str
@@ -424,8 +439,8 @@ class Brought(Record, frozen=True, tag=40):
 AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
-    | HandedOver | Claimed | Left | Remembered | Held | Marked | CaughtUp | Visited | LegEnded | Reported | Travelling
-    | Reporting | Delegated | Executed | Brought | Curtailed | Ended | Parted | GivenUp
+    | HandedOver | Claimed | Left | Remembered | MoveInProgress | Marked | CaughtUp | Visited | LegEnded | Reported
+    | Travelling | Reporting | Delegated | ExecutedHere | Brought | Curtailed | Ended | Parted | GivenUp
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from agvent import limits
-from agvent.broker.homes import parsed_to
+from agvent.broker.tables.local_subscriptions import parsed_to
 from agvent.errors import AgventError
 from agvent.wire.broker_messages import Adverts, Body, Claim, Copies, Delta, Handing, Hello, Routed, Travel
 from agvent.wire.client_messages import Deliver, Gap

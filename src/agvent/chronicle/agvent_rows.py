@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from agvent.broker.lifecycle import shown
 from agvent.broker.records import Accepted, Outcome, Visited
-from agvent.chronicle.rows import Row
-from agvent.chronicle.words import event_key, moment, public
+from agvent.chronicle.lifecycle import shown
+from agvent.chronicle.log_names import event_key, moment, public
+from agvent.chronicle.log_rows import Row
 from agvent.errors import TranslationError
 from agvent.event import Cargo, Event
 from agvent.filters.sql_format import format_expression

@@ -14,12 +14,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from agvent.chronicle.carried import Carried
+from agvent.chronicle.carried_state import Carried
 from agvent.chronicle.frontier import Frontier
+from agvent.chronicle.hops import Ways
 from agvent.chronicle.incarnations import Incarnations
-from agvent.chronicle.ways import Ways
 from agvent.errors import LogFileError
-from agvent.store.durable import sync_folder
+from agvent.store.sync_folder import sync_folder
 from agvent.wire.codec import extended, extension
 
 WRITER: Final = "follow"
@@ -35,7 +35,7 @@ JournalKey = tuple[str, int]
 """A broker and its incarnation, as its disk says."""
 
 
-class Place(msgspec.Struct):
+class JournalPlace(msgspec.Struct):
     """Where one journal was left: the last record, when that was written, and what later rows need of it."""
 
     broker: str
@@ -52,10 +52,10 @@ class Bookmark(msgspec.Struct):
     incarnations: Incarnations
     frontier: Frontier
     ways: Ways
-    places: list[Place]
+    places: list[JournalPlace]
 
 
-class Plan(msgspec.Struct):
+class BatchPlan(msgspec.Struct):
     """A batch that is to be written: the last record of each journal, and what incarnations are called in it."""
 
     batch: int
@@ -63,7 +63,7 @@ class Plan(msgspec.Struct):
     upto: dict[JournalKey, int]
 
 
-Kind = TypeVar("Kind", Bookmark, Plan)
+Kind = TypeVar("Kind", Bookmark, BatchPlan)
 
 
 def read(log: Path, name: str, kind: type[Kind]) -> Kind | None:
@@ -92,7 +92,7 @@ def note_done(log: Path, batch: int) -> None:
     os.replace(partial, path)
 
 
-def write(log: Path, name: str, value: Bookmark | Plan) -> None:
+def write(log: Path, name: str, value: Bookmark | BatchPlan) -> None:
     """Writes it down in place of the last one; a crash leaves one of the two."""
     path = log / FOLDER / name
     path.parent.mkdir(exist_ok=True)

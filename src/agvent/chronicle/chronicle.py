@@ -17,7 +17,6 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from agvent.broker.custody import DECLINED
 from agvent.broker.records import (
     Accepted,
     Acknowledged,
@@ -42,15 +41,16 @@ from agvent.broker.records import (
     Reported,
     Visited,
 )
+from agvent.broker.tables.custody import DECLINED
 from agvent.chronicle.agvent_rows import answer_row, cargo_row, document_row, program_row, route_row
-from agvent.chronicle.carried import Carried, Delivered, Waiting, each_delivery, without_event
+from agvent.chronicle.carried_state import Carried, Delivered, Waiting, each_delivery, without_event
+from agvent.chronicle.log_names import DURABLE, event_key, logged_name, moment, public
+from agvent.chronicle.log_rows import LogRows, empty_rows
 from agvent.chronicle.loggable import end_of, objection
-from agvent.chronicle.rows import Rows, empty_rows
-from agvent.chronicle.words import DURABLE, event_key, logged_name, moment, public
 from agvent.event import Event, EventId
 from agvent.store.catalogue import subscription_row
+from agvent.store.document_shelf import DOCUMENT_TYPE
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.shelf import DOCUMENT_TYPE
 from agvent.types import Advertisement
 from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.client_messages import Deliver, Gap
@@ -102,7 +102,7 @@ class Chronicle:
         if take is not None:
             take(record, at)
 
-    def drain(self) -> Rows:
+    def drain(self) -> LogRows:
         """The rows since the last call."""
         rows, self.rows = self.rows, empty_rows()
         return rows

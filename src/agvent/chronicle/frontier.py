@@ -12,7 +12,7 @@ from collections.abc import Container
 import msgspec
 
 from agvent.broker.records import Accepted, Arrived, Closed, Heard, Marked, Opened, Record, Visited
-from agvent.chronicle.words import logged_name
+from agvent.chronicle.log_names import logged_name
 
 
 class Frontier(msgspec.Struct):

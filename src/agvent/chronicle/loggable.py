@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Final
 
-from agvent.chronicle.words import moment
+from agvent.chronicle.log_names import moment
 from agvent.errors import LogError
 from agvent.event import Event
-from agvent.store.log import event_folder
+from agvent.store.log_reader import event_folder
 
 LAST: Final = 253_402_300_800_000_000
 """Microseconds from 1970 to the end of the year 9999, the last that a timestamp has."""

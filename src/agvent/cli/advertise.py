@@ -12,7 +12,7 @@ from agvent.errors import CallerError
 from agvent.types import AdvertisedAttribute, AgventType
 
 if TYPE_CHECKING:
-    from agvent.net.connect import Connecting
+    from agvent.net.client.connect import Connecting
     from agvent.wire.client_messages import Advertised
 
 SUMMARY = "say that a client publishes a type"

@@ -22,8 +22,8 @@ YOUNG_OBJECTS_MAX: Final = 50_000
 SUMMARY = "run a broker; kill, drain, stop or forget one"
 
 DESCRIPTION = """\
-Run one broker until it is told to stop (Ctrl-C or SIGTERM). docs/network.md
-has the configuration file.
+Run one broker until it is told to stop (Ctrl-C or SIGTERM).
+docs/reference/configuration.md has the keys of its file.
 
 Or say something to one that runs: kill ends it at once, as a crash does; stop
 ends it cleanly; drain sends its clients away and takes no new ones until it is
@@ -81,8 +81,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.net.config import read_config
-    from agvent.net.server import BrokerServer
+    from agvent.net.server.config import read_config
+    from agvent.net.server.server import BrokerServer
 
     if args.config is None:
         args.complain("--config says which broker to run")
@@ -121,7 +121,7 @@ def _raise_descriptors() -> None:
 
 
 def say(args: argparse.Namespace) -> int:
-    from agvent.net.dialled import ask
+    from agvent.net.link.dial import ask
 
     if args.doing == "forget":
         address, to = named(args, _teller(args))

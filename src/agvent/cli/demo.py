@@ -23,7 +23,7 @@ from agvent.cli.where import run_async
 
 if TYPE_CHECKING:
     from agvent.demo.story import Story
-    from agvent.demo.verdict import Report, Tally
+    from agvent.demo.verdict import DemoReport, WitnessTally
 
 SUMMARY = "start twelve brokers, break some, and say whether everything arrived"
 
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def count(text: str) -> int:
     if not text.isdecimal() or int(text) < AGVENTS_MIN:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of agvents from {AGVENTS_MIN} on")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of agvents from {AGVENTS_MIN} on")
     return int(text)
 
 
@@ -118,10 +118,10 @@ def _performed(folder: Path, agvents: int, console: Console) -> Story:
     return story
 
 
-def _judged(args: argparse.Namespace, story: Story, folder: Path, console: Console, began: float) -> Report:
+def _judged(args: argparse.Namespace, story: Story, folder: Path, console: Console, began: float) -> DemoReport:
     """Collects the log and hears every witness."""
-    from agvent.demo.verdict import Report, logged, tally, write_due
-    from agvent.net.collect import collect
+    from agvent.demo.verdict import DemoReport, logged, tally, write_due
+    from agvent.net.fleet.collect import collect
 
     log = folder / "log"
     with console.status("collecting the event log"):
@@ -134,7 +134,7 @@ def _judged(args: argparse.Namespace, story: Story, folder: Path, console: Conso
     missing = _missing()
     if missing is None:
         witnesses["spark"] = _audited(args, log)
-    return Report(
+    return DemoReport(
         published=story.published,
         faults=story.faults,
         witnesses=witnesses,
@@ -147,25 +147,25 @@ def _judged(args: argparse.Namespace, story: Story, folder: Path, console: Conso
 
 def _missing() -> str | None:
     """What Spark needs and has not; None if it can run here."""
-    from agvent.spark.doctor import diagnose
-    from agvent.spark.workspace import cache_folder
+    from agvent.spark.runtime.doctor import diagnose
+    from agvent.spark.runtime.workspace import cache_folder
 
     missing = [one for one in diagnose(os.environ, cache_folder(os.environ)).findings if not one.good]
     return f"{missing[0].what}: {missing[0].found} ({missing[0].hint})" if missing else None
 
 
-def _audited(args: argparse.Namespace, log: Path) -> Tally:
+def _audited(args: argparse.Namespace, log: Path) -> WitnessTally:
     """What `agvent spark audit` counts in the log."""
-    from agvent.demo.verdict import Tally
+    from agvent.demo.verdict import WitnessTally
 
     with running(args, app="agvent demo") as (spark, _):
-        from agvent.spark.audit import audit
+        from agvent.spark import audit
 
         durable = audit(spark, log).verdict.durable
-    return Tally(**{name: getattr(durable, name) for name in COUNTS})
+    return WitnessTally(**{name: getattr(durable, name) for name in COUNTS})
 
 
-def show(console: Console, report: Report) -> None:
+def show(console: Console, report: DemoReport) -> None:
     """The ways, the counts of each witness, and the verdict in a line."""
     for when, way in report.ways.items():
         console.print(f"\nThe way of {way.event}, published {when}, to {way.home}:", soft_wrap=True)
@@ -186,7 +186,7 @@ def show(console: Console, report: Report) -> None:
         console.print(f"The network is in {report.folder}, its event log in log/ there", soft_wrap=True)
 
 
-def _counts(report: Report) -> Table:
+def _counts(report: DemoReport) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("as seen by")
     for name in COUNTS:

@@ -14,8 +14,8 @@ from agvent.cli.numbers import above_zero
 from agvent.cli.where import add_where, client, run_async
 
 if TYPE_CHECKING:
-    from agvent.net.connect import Connecting
-    from agvent.net.discovery import Discovered
+    from agvent.net.client.connect import Connecting
+    from agvent.net.client.discovery import Discovered
 
 SUMMARY = "find documents and advertisements in a network"
 
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _discovered(connecting: Connecting, args: argparse.Namespace) -> Discovered:
-    from agvent.net.discovery import discover
+    from agvent.net.client.discovery import discover
 
     async with connecting as asker:
         return await discover(asker, args.query, language=args.language, realm=args.realm, wait_s=args.wait)

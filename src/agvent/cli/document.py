@@ -13,7 +13,7 @@ from agvent.cli.where import add_doing, add_where, client, run_async
 from agvent.errors import CallerError
 
 if TYPE_CHECKING:
-    from agvent.net.connect import Connecting
+    from agvent.net.client.connect import Connecting
 
 SUMMARY = "store a document to be found, or withdraw it"
 
@@ -66,7 +66,7 @@ def _text(file: str) -> str:
 
 
 async def _stored(connecting: Connecting, args: argparse.Namespace, xml: str | None) -> None:
-    from agvent.net.discovery import store_document
+    from agvent.net.client.discovery import store_document
 
     async with connecting as owner:
         await store_document(owner, args.name, xml, realm=args.realm)

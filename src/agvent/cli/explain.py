@@ -9,7 +9,7 @@ import msgspec
 import agvent
 from agvent.cli.languages import add_language
 from agvent.event_json import BYTE_ORDER_MARK
-from agvent.store.chunks import STANDARD_INPUT, open_input
+from agvent.store.line_chunks import STANDARD_INPUT, open_input
 
 SUMMARY = "say why a filter matches an event, or why not"
 

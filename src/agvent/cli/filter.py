@@ -12,7 +12,7 @@ from agvent.cli.languages import LISTED, add_language
 from agvent.errors import FilterError
 from agvent.filters.languages import LANGUAGES
 from agvent.filters.translate import translate
-from agvent.store.chunks import open_input, shown_name
+from agvent.store.line_chunks import open_input, shown_name
 from agvent.store.subscription_file import Mistake, SubscriptionFile
 
 SUMMARY = "check subscriptions, translate a filter, compare two"
@@ -28,7 +28,7 @@ examples:
   agvent filter covers "price > 10" "price > 20 AND symbol = 'IBM'"
 
 exit codes: 0 done, 1 a subscription is wrong, or covering is not proven,
-2 a bad filter, or one that the other language has no words for, 3 the file cannot be read
+2 a bad filter, or one that the other language cannot express, 3 the file cannot be read
 """
 
 CHECK_DESCRIPTION = """\
@@ -48,7 +48,7 @@ exit codes: 0 every line is right, 1 some are not, 3 the file cannot be read
 
 TRANSLATE_DESCRIPTION = """\
 Write a filter in another language. The text that is printed accepts exactly the
-events that FILTER accepts. Where the other language has no words for a part, the
+events that FILTER accepts. Where the other language cannot express a part, the
 part is named.
 """
 

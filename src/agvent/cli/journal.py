@@ -102,8 +102,8 @@ def _check_folder(folder: Path) -> None:
 def contents(folder: Path) -> dict[str, Any]:
     """What the readable part of a journal holds, and which records stand after the damage."""
     from agvent.broker.records import decode_record
-    from agvent.broker.tables import Tables
-    from agvent.net.config import identity_of
+    from agvent.broker.tables.tables import Tables
+    from agvent.net.server.identity import identity_of
     from agvent.store.journal_recovery import contents_after, examine
 
     _check_folder(folder)
@@ -127,7 +127,7 @@ def contents(folder: Path) -> dict[str, Any]:
         "kinds": dict(sorted(kinds.items())),
         "after_damage": dict(sorted(after.items())),
         "clients": len(clients),
-        "subscriptions": len(tables.homes.current),
+        "subscriptions": len(tables.local.current),
         "deliveries": sum(len(client.durable.waiting) for client in clients.values()),
         "events": len(tables.custody.held),
     }

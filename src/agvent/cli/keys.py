@@ -74,13 +74,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         one.add_argument("--json", action="store_true", help="print JSON")
         one.set_defaults(run=run, what=what)
     own = add_doing(makes, "own", OWN, *EXAMPLES["own"])
-    own.add_argument("file", metavar="FILE", type=Path, help="the client's key file, as in connect(keys=…)")
+    own.add_argument("file", metavar="FILE", type=Path, help="the client's key file, as in connect(key_file=…)")
     own.add_argument("--json", action="store_true", help="print JSON")
     own.set_defaults(run=show_own)
 
 
 def show_own(args: argparse.Namespace) -> int:
-    from agvent.net.keyring import Keyring
+    from agvent.net.client.keyring import Keyring
 
     keyring = Keyring(args.file)
     shown = {"signing": keyring.signing_key, "seal": keyring.seal_key}
@@ -89,8 +89,8 @@ def show_own(args: argparse.Namespace) -> int:
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.net.keys import make_authority, make_certificate, make_token
-    from agvent.sandbox.keys import make_host_key
+    from agvent.net.fleet.keys import make_authority, make_certificate, make_token
+    from agvent.sandbox.key_file import make_host_key
 
     if args.what == "authority":
         make_authority(args.folder)

@@ -45,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 async def _kept(args: argparse.Namespace, name: str) -> None:
-    from agvent.net.librarian import Librarian
-    from agvent.store.shelf import Shelf
+    from agvent.net.client.librarian import Librarian
+    from agvent.store.document_shelf import Shelf
 
     task = asyncio.current_task()
     assert task is not None
@@ -54,4 +54,6 @@ async def _kept(args: argparse.Namespace, name: str) -> None:
         asyncio.get_running_loop().add_signal_handler(number, task.cancel)
     shelf = Shelf(args.shelf or Path(f"{name}.db"))
     async with client(args, name) as librarian:
-        await Librarian(librarian, shelf, realm=args.realm).run()
+        where = f"realm {args.realm}" if args.realm else "no realm"
+        line = f"{name} at {librarian.broker}: {where}, documents in {shelf.path}"
+        await Librarian(librarian, shelf, realm=args.realm).run(ready=lambda: print(line, flush=True))

@@ -81,7 +81,7 @@ async def _said(args: argparse.Namespace) -> tuple[list[str], dict[str, str]]:
 
 async def _say(args: argparse.Namespace, end: str, other: str) -> None:
     """Says it to one end, at whichever address of --at that is."""
-    from agvent.net.dialled import ask
+    from agvent.net.link.dial import ask
 
     found = network(args)
     if end in found or (end == args.broker and not args.at):

@@ -17,13 +17,13 @@ from rich.table import Table
 from agvent.cli import log_follow
 
 if TYPE_CHECKING:
-    from agvent.store.summary import Contents, Summary
+    from agvent.store.log_summary import Contents, LogSummary
 
 SUMMARY = "write the event log of a network; check one, say what is in one, make one up"
 
 DESCRIPTION = """\
 Work on event logs: folders of Parquet files that say what happened, who
-subscribed, what was delivered and how it travelled. docs/event-log.md has the format.
+subscribed, what was delivered and how it travelled. docs/reference/event-log.md has the format.
 """
 
 EPILOG = """\
@@ -169,7 +169,7 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
 
 
 def run_verify(args: argparse.Namespace) -> int:
-    from agvent.store.verify import verify  # noqa: PLC0415 - pyarrow is imported by those who use it
+    from agvent.store.log_verification import verify  # noqa: PLC0415 - pyarrow is imported by those who use it
 
     with _progress() as stage:
         verdict = verify(args.log, lambda done, total: stage("checking", done, total))
@@ -185,8 +185,8 @@ def run_verify(args: argparse.Namespace) -> int:
 
 
 def run_show(args: argparse.Namespace) -> int:
-    from agvent.store.log import LogReader  # noqa: PLC0415 - pyarrow is imported by those who use it
-    from agvent.store.summary import summary  # noqa: PLC0415
+    from agvent.store.log_reader import LogReader  # noqa: PLC0415 - pyarrow is imported by those who use it
+    from agvent.store.log_summary import summary  # noqa: PLC0415
 
     found = summary(LogReader(args.log))
     if args.json:
@@ -197,8 +197,8 @@ def run_show(args: argparse.Namespace) -> int:
 
 
 def run_generate(args: argparse.Namespace) -> int:
-    from agvent.store.day.generate import generate  # noqa: PLC0415 - pyarrow is imported by those who use it
-    from agvent.store.day.plan import DayPlan  # noqa: PLC0415
+    from agvent.sample_day.day_plan import DayPlan  # noqa: PLC0415
+    from agvent.sample_day.generate import generate  # noqa: PLC0415 - pyarrow is imported by those who use it
 
     given = {name: getattr(args, name) for name in DayPlan.__struct_fields__}
     with _progress() as stage:
@@ -212,7 +212,7 @@ def run_generate(args: argparse.Namespace) -> int:
 
 
 def run_collect(args: argparse.Namespace) -> int:
-    from agvent.net.collect import collect  # noqa: PLC0415 - pyarrow is imported by those who use it
+    from agvent.net.fleet.collect import collect  # noqa: PLC0415 - pyarrow is imported by those who use it
 
     disks = log_follow.disks_of(args)
     counts = collect(disks, args.out)
@@ -226,7 +226,7 @@ def run_collect(args: argparse.Namespace) -> int:
     return 0
 
 
-def _show(found: Summary) -> None:
+def _show(found: LogSummary) -> None:
     console = Console()
     table = Table(box=None, pad_edge=False)
     for title in ("table", "rows", "segments", "size", "first", "last", "brokers"):

@@ -76,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.net.follow import Follower, Keep  # noqa: PLC0415 - pyarrow is imported by those who use it
+    from agvent.net.fleet.follow import Follower, Keep  # noqa: PLC0415 - pyarrow is imported by those who use it
 
     stopped = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -116,7 +116,7 @@ agvent COMMAND --help says more about one command.
 """
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """argparse, with our form of error."""
 
     def error(self, message: str) -> NoReturn:
@@ -124,10 +124,10 @@ class Parser(argparse.ArgumentParser):
         sys.exit(MISTAKE)
 
 
-def parser() -> Parser:
+def parser() -> CommandParser:
     """The whole command, subcommands included."""
     formatter = argparse.RawDescriptionHelpFormatter
-    whole = Parser(prog="agvent", description=DESCRIPTION, epilog=EPILOG, formatter_class=formatter)
+    whole = CommandParser(prog="agvent", description=DESCRIPTION, epilog=EPILOG, formatter_class=formatter)
     whole.add_argument("--version", action="version", version=f"agvent {version('agvent')}")
     commands = whole.add_subparsers(title="commands", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():

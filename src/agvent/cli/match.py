@@ -14,9 +14,9 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 
 import agvent
 from agvent.cli.languages import add_language
-from agvent.cli.output import Count, JsonLines, Output, Paper, Rows, Totals
+from agvent.cli.output import Count, JsonLines, MatchTable, MatchTotals, Output, Paper
 from agvent.errors import CallerError, EventError
-from agvent.store.chunks import STANDARD_INPUT, line_chunks, open_input, pieces, shown_name
+from agvent.store.line_chunks import STANDARD_INPUT, line_chunks, open_input, pieces, shown_name
 from agvent.store.subscription_file import SubscriptionFile
 
 SUMMARY = "say which subscriptions each event matches"
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         SubscriptionFile(
             subscription_file, language=args.language, advance=lambda size: progress.advance(task, size)
         ).load_into(subscriptions, shown_name(args.subscriptions))
-        totals = Totals(subscriptions=len(subscriptions))
+        totals = MatchTotals(subscriptions=len(subscriptions))
         _match(subscriptions, event_file, args, output=output, totals=totals, progress=progress)
     output.finish(totals)
     return 0
@@ -101,7 +101,7 @@ def _match(
     args: argparse.Namespace,
     *,
     output: Output,
-    totals: Totals,
+    totals: MatchTotals,
     progress: Progress,
 ) -> None:
     """Matches chunk after chunk. Everything before a line that stops the run has been written by then."""
@@ -143,14 +143,14 @@ def _output(form: str | None) -> Output:
         case "jsonl":
             return JsonLines(sys.stdout.buffer)
         case "table":
-            return Rows(Paper(file=sys.stdout))
+            return MatchTable(Paper(file=sys.stdout))
         case _:
             return Count(Paper(file=sys.stdout))
 
 
 def _progress(output: Output) -> Progress:
     """A bar on standard error if that is a terminal; rows that go to a terminal too are printed above it."""
-    console = output.console if isinstance(output, Rows) and output.console.is_terminal else Paper(stderr=True)
+    console = output.console if isinstance(output, MatchTable) and output.console.is_terminal else Paper(stderr=True)
     shown = sys.stderr.isatty() and not (isinstance(output, JsonLines) and sys.stdout.isatty())
     return Progress(
         TextColumn("{task.description}"),

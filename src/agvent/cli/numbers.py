@@ -19,7 +19,7 @@ def above_zero(most: float) -> Callable[[str], float]:
         except ValueError:
             value = 0.0
         if not 0 < value <= most:  # nor is nan
-            raise argparse.ArgumentTypeError(f"{text!r} is no number above 0, up to {most:,}")
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0, up to {most:,}")
         return value
 
     return number

@@ -22,7 +22,7 @@ class Paper(Console):
         raise BrokenPipeError
 
 
-class Totals(msgspec.Struct):
+class MatchTotals(msgspec.Struct):
     """What a run has seen so far."""
 
     subscriptions: int = 0
@@ -55,11 +55,11 @@ class JsonLines:
             self.stream.write(msgspec.json.format(line, indent=0) + b"\n")
         self.stream.flush()
 
-    def finish(self, totals: Totals) -> None:
+    def finish(self, totals: MatchTotals) -> None:
         """The lines are the whole answer."""
 
 
-class Rows:
+class MatchTable:
     """A table for people: the event, how many subscriptions matched, and the first of them."""
 
     def __init__(self, console: Console) -> None:
@@ -82,7 +82,7 @@ class Rows:
             self.titled = True
             self.console.print(table)
 
-    def finish(self, totals: Totals) -> None:
+    def finish(self, totals: MatchTotals) -> None:
         self.console.print(totals.sentence(), highlight=False)
 
 
@@ -95,7 +95,7 @@ class Count:
     def write(self, matches: agvent.Matches, *, first: int, before: int) -> None:
         """Nothing before the end: a count of a part would be taken for the whole."""
 
-    def finish(self, totals: Totals) -> None:
+    def finish(self, totals: MatchTotals) -> None:
         if self.console.is_terminal:
             self.console.print(totals.sentence(), highlight=False)
             return
@@ -103,4 +103,4 @@ class Count:
         self.console.file.write(msgspec.json.format(msgspec.json.encode(counts), indent=0).decode() + "\n")
 
 
-Output = JsonLines | Rows | Count
+Output = JsonLines | MatchTable | Count

@@ -20,10 +20,10 @@ from agvent.cli.where import add_where, client, is_interrupted, run_async
 from agvent.errors import CallerError, EventError, RefusedError
 from agvent.event import Event
 from agvent.event_json import decode_event
-from agvent.store.chunks import line_chunks, open_input, shown_name
+from agvent.store.line_chunks import line_chunks, open_input, shown_name
 
 if TYPE_CHECKING:
-    from agvent.net.client import Client
+    from agvent.net.client.client import Client
 
 SUMMARY = "publish events to a network"
 
@@ -46,7 +46,7 @@ exit codes: 0 all are published, 1 some were refused, 2 a line is no event,
 """
 
 
-class Totals(msgspec.Struct):
+class PublishTotals(msgspec.Struct):
     """What became of the events so far; those that no broker has answered are `unknown`."""
 
     published: int = 0
@@ -73,13 +73,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    totals = Totals()
+    totals = PublishTotals()
     batches = _batches(args.events)
     interrupted = run_async(is_interrupted(_published(args, batches, totals)))
     return 130 if interrupted else 1 if totals.refused else 0
 
 
-async def _published(args: argparse.Namespace, batches: Iterator[list[Event]], totals: Totals) -> None:
+async def _published(args: argparse.Namespace, batches: Iterator[list[Event]], totals: PublishTotals) -> None:
     """Publishes the events and says what became of them, of those before a mistake too."""
     began = time.monotonic()
     async with client(args, args.name) as publisher:
@@ -90,7 +90,9 @@ async def _published(args: argparse.Namespace, batches: Iterator[list[Event]], t
             print(msgspec.json.encode(totals).decode() if args.json else totals.sentence(), flush=True)
 
 
-async def _publish(publisher: Client, args: argparse.Namespace, batches: Iterator[list[Event]], totals: Totals) -> None:
+async def _publish(
+    publisher: Client, args: argparse.Namespace, batches: Iterator[list[Event]], totals: PublishTotals
+) -> None:
     known: set[str] = set()
     with _bar() as bar:
         task = bar.add_task("events", total=None)

@@ -14,12 +14,12 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from agvent.sim.plan import MIXES, Plan, plan_of
+from agvent.sim.scenario import MIXES, Scenario, scenario_of
 from agvent.sim.topology import TOPOLOGIES
 
 if TYPE_CHECKING:
     from agvent.sim.run import Verdict
-    from agvent.sim.sweep import Summary
+    from agvent.sim.sweep import SweepSummary
 
 SUMMARY = "run brokers in a simulated world that tries to break them"
 
@@ -73,7 +73,7 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     # The simulator brings in NumPy and Numba, which `agvent --help` can do without.
-    from agvent.sim.sweep import Summary, sweep  # noqa: PLC0415
+    from agvent.sim.sweep import SweepSummary, sweep  # noqa: PLC0415
 
     for option, given in (("--trace", args.trace), ("--log", args.log)):
         if given and args.seed is None:
@@ -82,12 +82,12 @@ def run(args: argparse.Namespace) -> int:
         args.complain("--first-seed begins a row of --seeds: --seed is one alone")
     first, count = (args.first_seed or 0, args.seeds) if args.seed is None else (args.seed, 1)
     chosen = {"topology": args.topology, "faults": args.faults, "couriers": args.couriers}
-    plans = [plan_of(seed, **chosen) for seed in range(first, first + count)]
+    scenarios = [scenario_of(seed, **chosen) for seed in range(first, first + count)]
     if args.trace or args.log:
-        _show(plans[0], trace=args.trace, log=args.log, out=sys.stderr if args.json else sys.stdout)
-    summary = Summary(faults={})
+        _show(scenarios[0], trace=args.trace, log=args.log, out=sys.stderr if args.json else sys.stdout)
+    summary = SweepSummary(faults={})
     jobs = 1 if count == 1 else min(args.jobs or os.cpu_count() or 1, count)
-    verdicts = _on_spark(plans, args.master) if args.spark or args.master else sweep(plans, jobs=jobs)
+    verdicts = _on_spark(scenarios, args.master) if args.spark or args.master else sweep(scenarios, jobs=jobs)
     for verdict in _shown(verdicts, count):
         summary.add(verdict)
         if verdict.violations:
@@ -96,28 +96,28 @@ def run(args: argparse.Namespace) -> int:
     return 1 if summary.violations else 0
 
 
-def _show(plan: Plan, *, trace: bool, log: str | None, out: TextIO) -> None:
-    """Runs a plan once more, to look at it."""
-    from agvent.sim.log import write_log  # noqa: PLC0415
+def _show(scenario: Scenario, *, trace: bool, log: str | None, out: TextIO) -> None:
+    """Runs a scenario once more, to look at it."""
+    from agvent.sim.event_log import write_log  # noqa: PLC0415
     from agvent.sim.run import simulated  # noqa: PLC0415
     from agvent.sim.trace import Trace  # noqa: PLC0415
-    from agvent.store.log import check_free  # noqa: PLC0415
+    from agvent.store.log_reader import check_free  # noqa: PLC0415
 
     if log is not None:
         check_free(Path(log))
-    world = simulated(plan, trace=Trace(partial(print, file=out)) if trace else None)
+    world = simulated(scenario, trace=Trace(partial(print, file=out)) if trace else None)
     if log is not None:
         write_log(world, log)
         print(f"wrote the run to {log}; judge it with: agvent spark audit {log}", file=sys.stderr)
 
 
-def _on_spark(plans: list[Plan], master: str | None) -> Iterator[Verdict]:
-    """The verdicts on plans, as the tasks of a Spark job give them."""
-    from agvent.sim.verdicts import sweep_on  # noqa: PLC0415
+def _on_spark(scenarios: list[Scenario], master: str | None) -> Iterator[Verdict]:
+    """The verdicts on scenarios, as the tasks of a Spark job give them."""
+    from agvent.sim.spark_sweep import sweep_on  # noqa: PLC0415
     from agvent.spark import session  # noqa: PLC0415
 
     with session(master) as spark:
-        yield from sweep_on(spark, plans)
+        yield from sweep_on(spark, scenarios)
 
 
 def _shown(verdicts: Iterator[Verdict], count: int) -> Iterator[Verdict]:
@@ -134,10 +134,10 @@ def _shown(verdicts: Iterator[Verdict], count: int) -> Iterator[Verdict]:
 def _report(verdict: Verdict) -> None:
     """One line: the first violation, how many more, and how to see it."""
     more = f" (and {len(verdict.violations) - 1} more)" if len(verdict.violations) > 1 else ""
-    print(f"violation: {verdict.violations[0]}{more}; replay: {verdict.plan.command()}", file=sys.stderr)
+    print(f"violation: {verdict.violations[0]}{more}; replay: {verdict.scenario.command()}", file=sys.stderr)
 
 
-def _print_summary(summary: Summary, *, as_json: bool) -> None:
+def _print_summary(summary: SweepSummary, *, as_json: bool) -> None:
     if as_json:
         print(msgspec.json.encode(summary).decode())
         return

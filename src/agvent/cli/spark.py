@@ -30,7 +30,7 @@ examples:
   agvent spark audit day
   agvent spark analyse day --out report
 
-agvent spark STAGE --help says more about one stage.
+For the options of a stage: agvent spark STAGE --help
 """
 
 STAGES = {

@@ -1,4 +1,4 @@
-"""`agvent spark audit`: was every event delivered to exactly those it was due to?"""
+"""`agvent spark audit`: was every event delivered to exactly the subscriptions that it was due to?"""
 
 from __future__ import annotations
 
@@ -16,21 +16,22 @@ from agvent.cli.spark_job import add_master, running
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from agvent.spark.audit import Audit, Tally, Verdict
+    from agvent.spark.audits.audit import Audit, AuditVerdict, DeliveryTally
 
-SUMMARY = "say whether every event of a log was delivered as it should have been"
+SUMMARY = "check that every event of a log was delivered as it should have been"
 
 DESCRIPTION = """\
-Compute anew which subscriptions each event of a log was due to, compare with what
-was delivered, and say what was lost, duplicated, unexpected, out of order or late.
+Compute which subscriptions each event of a log was due to, compare with the
+recorded deliveries, and count those that were lost, duplicated, unexpected, out of
+order or late.
 
-Losses that the log declares are no violations, and neither are lost `fast` events
-and late deliveries; all are counted.
+Declared losses, lost `fast` events and late deliveries are counted, but are not
+violations.
 """
 
 EPILOG = """\
-With --out, every defect is a row of Parquet in DIR, which must be new: `defect`, the
-event, the subscription, where and when, and `why`.
+With --out, every defect is a row of Parquet in DIR: `defect`, the event, the
+subscription, the brokers and times, and `why`.
 
 examples:
   agvent spark audit day
@@ -38,7 +39,7 @@ examples:
   agvent spark audit day --out defects --late-after 5 --fail-late
 
 exit codes: 0 the promise was kept, 1 it was not, 2 a bad argument, 3 the log cannot
-be read, or Spark did not start or gave up, 130 interrupted
+be read, or Spark did not start or failed, 130 interrupted
 """
 
 COUNTS: Final = ("expected", "delivered", "lost", "duplicated", "unexpected", "out_of_order", "late", "declared")
@@ -48,13 +49,13 @@ SHOWN_OF_EACH: Final = 5
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("log", metavar="LOG", help="folder of an event log")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument("--out", metavar="DIR", help="folder for the defects as Parquet, which must be new")
+    parser.add_argument("--out", metavar="DIR", help="folder for the defects as Parquet; it must be new or empty")
     parser.add_argument(
-        "--late-after", type=seconds, metavar="SECONDS", help="a delivery that took longer is late; 60 unless given"
+        "--late-after", type=seconds, metavar="SECONDS", help="a delivery that took longer is late (default: 60)"
     )
-    parser.add_argument("--fail-late", action="store_true", help="a late delivery is a violation too")
+    parser.add_argument("--fail-late", action="store_true", help="count a late delivery as a violation")
     parser.add_argument(
-        "--until", type=moment, metavar="TIME", help="leave out events accepted later: they may be on their way"
+        "--until", type=moment, metavar="TIME", help="leave out events accepted later, which may still be on their way"
     )
     parser.add_argument(
         "--shared", metavar="DIR", help="a folder that every machine of the cluster sees, for the index"
@@ -69,7 +70,7 @@ def seconds(text: str) -> timedelta:
     except ValueError:
         found = -1.0
     if not 0 <= found < 1e9:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds")
     return timedelta(seconds=found)
 
 
@@ -77,21 +78,21 @@ def moment(text: str) -> datetime:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 2026-03-01T12:00:00Z") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a time such as 2026-03-01T12:00:00Z") from None
     if found.tzinfo is None:
         raise argparse.ArgumentTypeError(f"{text!r} does not say its time zone: end it with Z or +02:00")
     return found
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.spark.write import check_free
-    from agvent.store.log import LogReader
+    from agvent.spark.files.output_folder import check_free
+    from agvent.store.log_reader import LogReader
 
     if args.out is not None:
         check_free(args.out)
     reader = LogReader(args.log)
     with running(args, app="agvent spark audit") as (spark, _):
-        from agvent.spark.audit import LATE_AFTER, audit
+        from agvent.spark.audits.audit import LATE_AFTER, audit
 
         found = audit(
             spark,
@@ -111,16 +112,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _kept(spark: SparkSession, found: Audit, out: str | None) -> list[dict[str, Any]]:
-    """Writes the defects if that is wanted; the first of each kind. Without any, the log is not gone through again."""
-    from agvent.spark.faults import faults
+    """Writes the defects if asked, and gives the first of each kind. Without defects, the log is not read again."""
+    from agvent.spark.files.output_folder import write_frames
+    from agvent.spark.runtime.spark_errors import translated_errors
 
     verdict = found.verdict
     if out is None and verdict.is_fine and not (verdict.durable.late + verdict.fast.late + verdict.fast.lost):
         return []
-    with faults():
+    with translated_errors():
         defects = found.defects
         if out is not None:
-            defects.write.mode("overwrite").parquet(out)
+            write_frames([("", defects)], out)
             defects = spark.read.parquet(out)
         return [row.asDict() for row in _first(defects).collect()]
 
@@ -134,7 +136,7 @@ def _first(defects: DataFrame) -> DataFrame:
     return numbered.where(sf.col("number") <= SHOWN_OF_EACH).orderBy("defect", "number").drop("number")
 
 
-def show(console: Console, log: str, verdict: Verdict, defects: list[dict[str, Any]], *, out: str | None) -> None:
+def show(console: Console, log: str, verdict: AuditVerdict, defects: list[dict[str, Any]], *, out: str | None) -> None:
     """The verdict in a line, the counts in a table, the first defects with their reasons."""
     style = "bold green" if verdict.is_fine else "bold red"
     console.print(Text(sentence(log, verdict), style=style), soft_wrap=True)
@@ -149,11 +151,11 @@ def show(console: Console, log: str, verdict: Verdict, defects: list[dict[str, A
         console.print(f"{len(defects)} of {total:,} defects; {where}", soft_wrap=True)
 
 
-def sentence(log: str, verdict: Verdict) -> str:
+def sentence(log: str, verdict: AuditVerdict) -> str:
     """The verdict in one line."""
     durable, fast = verdict.durable, verdict.fast
     if not verdict.events:
-        return f"✓ {log}: there are no events in this log"
+        return f"✓ {log}: the log has no events"
     if verdict.is_fine:
         return f"✓ {log}: the promise was kept for {durable.expected:,} deliveries of {verdict.events:,} events"
     counts = {name: getattr(durable, name) for name in COUNTS[2:6]}
@@ -162,25 +164,27 @@ def sentence(log: str, verdict: Verdict) -> str:
     return f"✗ {log}: the promise was broken: {said}"
 
 
-def notes(verdict: Verdict) -> list[str]:
-    """What a reader of the counts has to know."""
+def notes(verdict: AuditVerdict) -> list[str]:
+    """Sentences that explain the counts."""
     durable, fast = verdict.durable, verdict.fast
     found = []
     if durable.expected and not durable.delivered:
-        found.append("The log has no deliveries: was it written by something that delivers and records it?")
+        found.append("The log records no deliveries. Was it written by brokers or by dispatch?")
     if durable.declared or fast.declared:
-        found.append(f"declared losses: {durable.declared + fast.declared:,}, which the log's gaps name.")
+        found.append(f"declared losses: {durable.declared + fast.declared:,}, named in the log's gaps.")
     if fast.lost:
         found.append(f"lost fast events: {fast.lost:,}, which the promise allows.")
     if durable.late or fast.late:
         limit = f"{verdict.late_after.total_seconds():g} s"
-        found.append(f"warning: deliveries that took longer than {limit}: {durable.late + fast.late:,}.")
+        found.append(f"warning: {durable.late + fast.late:,} deliveries took longer than {limit}.")
     if verdict.left_out:
-        found.append(f"events left out: {verdict.left_out:,}, dropped by retention in part, or later than --until.")
+        found.append(
+            f"events left out: {verdict.left_out:,}, because retention dropped a part of them or --until is earlier."
+        )
     return found
 
 
-def _counts(verdict: Verdict) -> Table:
+def _counts(verdict: AuditVerdict) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))  # all of it fits into 80 columns
     table.add_column("")
     for name in COUNTS:
@@ -190,7 +194,7 @@ def _counts(verdict: Verdict) -> Table:
     return table
 
 
-def _count(quality: str, column: str, tally: Tally) -> Text:
+def _count(quality: str, column: str, tally: DeliveryTally) -> Text:
     value = getattr(tally, column)
     broken = column in COUNTS[2:6] and not (quality == "fast" and column == "lost")
     style = "red" if broken and value else "yellow" if column in COUNTS[2:7] and value else ""

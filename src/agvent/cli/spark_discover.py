@@ -21,15 +21,15 @@ SUMMARY = "find stored documents and advertisements with XPath or SQL"
 DESCRIPTION = """\
 Find stored documents and advertisements of an event log, as in a database.
 
-A query in XPath gives the documents, and the advertisements in their XML form, of
+A query in XPath gives the documents, and the advertisements in their XML form, for
 which it is true. A query in SQL is a SELECT of Spark SQL over the tables documents,
-types, type_attributes and type_behaviours, whose columns docs/event-log.md has.
+types, type_attributes and type_behaviours. docs/reference/event-log.md lists their columns.
 
-What was withdrawn, and versions that were replaced, are not found.
+Withdrawn documents and replaced versions are not found.
 """
 
 EPILOG = """\
-output: a table on a terminal, and else a JSON object for each result.
+output: a table on a terminal, otherwise a JSON object for each result.
 
 examples:
   agvent spark discover day --query "/advertisement[attribute/@name = 'price']"
@@ -38,34 +38,34 @@ examples:
     "SELECT type, description FROM types WHERE array_contains(ancestors, 'Publication')"
 
 exit codes: 0 something was found, 1 nothing, 2 a bad query, 3 the log cannot be
-read, or Spark did not start or gave up, 130 interrupted
+read, or Spark did not start or failed, 130 interrupted
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("log", metavar="LOG", help="an event log")
-    parser.add_argument("--query", required=True, metavar="TEXT", help="what to look for")
+    parser.add_argument("--query", required=True, metavar="TEXT", help="the query")
     parser.add_argument(
-        "--language", choices=("xpath", "sql"), default="xpath", help="the query's language; xpath unless given"
+        "--language", choices=("xpath", "sql"), default="xpath", help="the query's language (default: xpath)"
     )
-    parser.add_argument("--realm", metavar="PATH", help="only what is stored in this realm, or in one below it")
-    parser.add_argument("--to", metavar="ASKER", help="whom the results are addressed to: their first column")
-    parser.add_argument("--out", metavar="DIR", help="write the results as Parquet to a folder, which must be new")
+    parser.add_argument("--realm", metavar="PATH", help="only results stored in this realm or in one below it")
+    parser.add_argument("--to", metavar="ASKER", help="add a first column `to` with this name to the results")
+    parser.add_argument("--out", metavar="DIR", help="folder for the results as Parquet; it must be new or empty")
     add_master(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     from agvent.filters.languages import parse
-    from agvent.spark.discovery import discover
-    from agvent.spark.write import check_free
-    from agvent.store.log import LogReader
+    from agvent.spark.discovery.discover import discover
+    from agvent.spark.files.output_folder import check_free
+    from agvent.store.log_reader import LogReader
 
     if args.language == "xpath":
         parse(args.query, "xpath")
     if args.out is not None:
         check_free(args.out)
-    LogReader(args.log)  # what is no log is refused before Spark is started
+    LogReader(args.log)  # a mistake is found before Spark is started
     with running(args, app="agvent spark discover") as (spark, progress):
         found = discover(spark, args.log, args.query, language=args.language, realm=args.realm, to=args.to)
         if args.out is not None:
@@ -81,17 +81,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _written(found: DataFrame, out: str) -> int:
-    from agvent.spark.deliver import deliver
+    from agvent.spark.files.output_folder import write_frames
 
-    count = deliver([("", found)], out)[""]
+    count = write_frames([("", found)], out)[""]
     print(f"{count:,} results written to {out}")
     return 0 if count else 1
 
 
 def _collected(found: DataFrame) -> list[dict[str, Any]]:
-    from agvent.spark.faults import faults
+    from agvent.spark.runtime.spark_errors import translated_errors
 
-    with faults():
+    with translated_errors():
         return [row.asDict(recursive=True) for row in found.collect()]
 
 

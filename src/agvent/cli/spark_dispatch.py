@@ -1,4 +1,4 @@
-"""`agvent spark dispatch`: deliver what is due of a log's events, as they come."""
+"""`agvent spark dispatch`: deliver the events of a log to their subscribers, as they come."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ from agvent.errors import CallerError
 if TYPE_CHECKING:
     from pyspark.sql.streaming.query import StreamingQuery
 
-    from agvent.spark.dispatch import Sink
-    from agvent.spark.stream_report import BatchReport
+    from agvent.spark.streams.batch_reports import BatchReport
+    from agvent.spark.streams.dispatch import Sink
 
-SUMMARY = "deliver the events of a log to whom they are due, as they come"
+SUMMARY = "deliver the events of a log to their subscribers, as they come"
 
 DESCRIPTION = """\
 Match the events of an event log against the subscriptions that were in force when
 each was accepted, batch by batch as they come, and deliver each match once.
 Subscriptions may be added, changed and removed while this runs.
 
---to deliveries writes the log's own table of deliveries, which the audit reads.
+--to deliveries writes into the log's own table of deliveries, which the audit reads.
 --to FOLDER writes a folder for each subscriber with its events:
 FOLDER/subscriber=ann/batch=12/….parquet. --to agvent://HOST:PORT publishes each
 event into a broker network, for the subscribers it is due to.
 """
 
 EPILOG = """\
-One line for each batch goes to standard output: a sentence on a terminal, else JSON
-with the batch's number, its offsets and its catalogue version.
+Each batch prints one line to standard output: a sentence on a terminal, otherwise
+JSON with the batch's number, its offsets and its catalogue version.
 
-Ctrl-C, and even kill -9, lose nothing: the same command goes on where the last one
-ended, and no delivery is made twice.
+Ctrl-C and kill -9 lose nothing: the same command resumes where the last one ended,
+and no delivery is made twice.
 
 examples:
   agvent spark dispatch day
@@ -49,8 +49,8 @@ examples:
   agvent spark dispatch /mnt/shared/day --checkpoint /mnt/shared/state \\
     --master spark://head:7077
 
-exit codes: 0 done (--once), 2 a bad argument or event, or a log that cannot be used
-so, 3 a file cannot be read, or Spark did not start or gave up, 130 interrupted
+exit codes: 0 done (--once), 2 a bad argument, event or checkpoint, 3 a file cannot
+be read, or Spark did not start or failed, 130 interrupted
 """
 
 POLL_S: Final = 0.25
@@ -64,37 +64,47 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--to", default="deliveries", metavar="SINK", help="deliveries (the default), a folder, or agvent://HOST:PORT"
     )
     parser.add_argument(
-        "--as", dest="name", default="", metavar="NAME", help="who publishes, for agvent://…; unless given, the stream"
+        "--as",
+        dest="name",
+        default="",
+        metavar="NAME",
+        help="name of the client that publishes to agvent://… (default: a name for the stream)",
     )
     add_keys(parser)
-    parser.add_argument("--checkpoint", metavar="DIR", help="where to keep how far it is; in the log unless given")
+    parser.add_argument("--checkpoint", metavar="DIR", help="folder for the stream's checkpoint (default: in the log)")
     when = parser.add_mutually_exclusive_group()
-    when.add_argument("--once", action="store_true", help="end when the events there are now are done")
+    when.add_argument("--once", action="store_true", help="end when all present events are delivered")
     when.add_argument(
-        "--every", type=float, default=1.0, metavar="SECONDS", help="time from one batch to the next, 1 unless given"
+        "--every", type=float, default=1.0, metavar="SECONDS", help="time from one batch to the next (default: 1)"
     )
     parser.add_argument(
-        "--batch-events", type=int, default=EVENTS_MAX, metavar="N", help="most events in a batch (1000000)"
+        "--batch-events",
+        type=int,
+        default=EVENTS_MAX,
+        metavar="N",
+        help="events in a batch, at most (default: 1000000)",
     )
     parser.add_argument(
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
-        help="an XPath that costs too much on a document ends the stream (stop, the default) or is no match (skip)",
+        help="if an XPath could cost too much on a document: stop (the default), or count it as no match (skip)",
     )
     parser.add_argument(
-        "--skip-dropped", action="store_true", help="go on where retention has dropped events that were not done"
+        "--skip-dropped",
+        action="store_true",
+        help="continue where retention has dropped events that were not delivered",
     )
     add_master(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.spark.dispatch import dispatch
-    from agvent.store.log import check_log
+    from agvent.spark.streams.dispatch import dispatch
+    from agvent.store.log_reader import check_log
 
     if args.every < 0 or args.batch_events < 1:
-        raise CallerError("--every is 0 or more seconds, --batch-events 1 or more")
+        raise CallerError("--every must be at least 0, and --batch-events at least 1")
     check_log(Path(args.log))
     stopped = threading.Event()
     with running(args, app="agvent spark dispatch", stopped=stopped) as (spark, progress):
@@ -115,38 +125,38 @@ def run(args: argparse.Namespace) -> int:
 
 def _sink(args: argparse.Namespace) -> Sink:
     """The sink of the arguments; one that shows who it is needs more than its address."""
-    from agvent.spark.dispatch import SCHEME, default_checkpoint
+    from agvent.spark.streams.dispatch import SCHEME, default_checkpoint
 
     if not args.to.startswith(SCHEME):
         return str(args.to)
-    from agvent.spark.network_sink import NetworkSink
+    from agvent.spark.streams.network_sink import NetworkSink
 
     args.checkpoint = args.checkpoint or default_checkpoint(args.log, args.to)
     return NetworkSink(args.to, args.log, args.checkpoint, name=args.name, credentials=credentials(args))
 
 
 def follow(query: StreamingQuery, progress: Progress, stopped: threading.Event) -> None:
-    """Tells of each batch until the query ends. On Ctrl-C it is stopped first, and what is to be done said."""
-    from agvent.spark.stream_report import fault_of
+    """Prints each batch until the query ends. Ctrl-C stops the query first."""
+    from agvent.spark.streams.batch_reports import fault_of
 
-    done = Told(query, progress)
+    done = ReportedBatches(query, progress)
     while query.isActive and not stopped.wait(POLL_S):
-        done.tell()
+        done.report()
     if stopped.is_set():
         query.stop()
     fault = None if stopped.is_set() else fault_of(query)
-    done.tell()
+    done.report()
     warn_unanswered(progress, done.unanswered, done.example)
     if stopped.is_set():
-        print("stopped; the same command goes on from here", file=sys.stderr)
+        print("stopped; the same command resumes from here", file=sys.stderr)
     elif fault is not None:
         raise fault
     elif done.last < 0:
         print("no new events", file=sys.stderr)
 
 
-class Told:
-    """The batches of a query that were told of: the number of the last one, and the questions they left out."""
+class ReportedBatches:
+    """The batches that were printed: the number of the last one, and the questions that were not answered."""
 
     def __init__(self, query: StreamingQuery, progress: Progress) -> None:
         self.query = query
@@ -155,15 +165,15 @@ class Told:
         self.unanswered = 0
         self.example: str | None = None
 
-    def tell(self) -> None:
+    def report(self) -> None:
         """Prints the batches that have ended since the last time."""
-        from agvent.spark.stream_report import reports
+        from agvent.spark.streams.batch_reports import reports
 
-        for report in reports(self.query, after=self.last):
-            _print(report, self.progress)
-            self.last = report.batch
-            self.unanswered += report.unanswered
-            self.example = self.example or report.example
+        for one in reports(self.query, after=self.last):
+            _print(one, self.progress)
+            self.last = one.batch
+            self.unanswered += one.unanswered
+            self.example = self.example or one.example
 
 
 def _print(report: BatchReport, progress: Progress) -> None:

@@ -1,4 +1,4 @@
-"""`agvent spark doctor`: says whether Spark can run here, and what is missing if not."""
+"""`agvent spark doctor`: can Spark run here, and if not, why?"""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 
 import msgspec
 
-SUMMARY = "say whether Spark can run here, and what is missing"
+SUMMARY = "check that Spark can run here, and list anything missing"
 
 DESCRIPTION = """\
-Look for what Spark needs, and say what was found and what is missing. Nothing is
-started or installed; --start also starts Spark and runs a first job.
+Check the packages, the Java and the disk space that Spark needs. This command
+installs nothing; with --start it also starts Spark and runs a first job.
 """
 
 EPILOG = """\
@@ -27,15 +27,13 @@ exit codes: 0 Spark can run here, 1 something is missing, 3 Spark did not start
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object with all findings")
     parser.add_argument("--start", action="store_true", help="also start Spark and run a job")
-    parser.add_argument(
-        "--master", metavar="URL", help="the cluster to start on; all cores of this machine unless given"
-    )
+    parser.add_argument("--master", metavar="URL", help="the cluster to start on (default: all cores of this machine)")
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.spark.doctor import diagnose, started
-    from agvent.spark.workspace import cache_folder
+    from agvent.spark.runtime.doctor import diagnose, started
+    from agvent.spark.runtime.workspace import cache_folder
 
     diagnosis = diagnose(os.environ, cache_folder(os.environ))
     if args.start and diagnosis.good:

@@ -1,4 +1,4 @@
-"""What every stage has around its job on Spark: the session, a bar on the terminal, and a clean end on Ctrl-C."""
+"""The frame of every stage's job on Spark: the session, a bar on the terminal, and a clean end on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 POLL_S: Final = 0.25
 WAITING_S: Final = 15.0
-"""Time without any task running after which the user is told that the cluster gives no workers."""
+"""Time without a running task after which a warning says that the cluster gives no workers."""
 
 
 def add_master(parser: argparse.ArgumentParser) -> None:
     """Adds the options of every stage that starts Spark."""
     parser.add_argument(
-        "--master", metavar="URL", help="spark://host:port, yarn, k8s://…, sc://host:port; local[*] unless given"
+        "--master", metavar="URL", help="spark://HOST:PORT, yarn, k8s://… or sc://HOST:PORT (default: local[*])"
     )
     parser.add_argument(
-        "--config", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting; may be given several times"
+        "--config", action="append", default=[], metavar="KEY=VALUE", help="a Spark setting; may be repeated"
     )
 
 
@@ -39,11 +39,11 @@ def add_master(parser: argparse.ArgumentParser) -> None:
 def running(
     args: argparse.Namespace, *, app: str, stopped: threading.Event | None = None
 ) -> Iterator[tuple[SparkSession, Progress]]:
-    """A session with a bar that follows its jobs. Whatever ends the block, Spark's jobs and processes end with it.
+    """A session with a bar that follows its jobs. Spark's jobs and processes end with the block.
 
     Ctrl-C cancels them, or if `stopped` is given, sets it and leaves the rest to the block.
     """
-    from agvent.spark.session import session
+    from agvent.spark.runtime.session import session
 
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
@@ -63,7 +63,7 @@ def settings(given: list[str]) -> dict[str, str]:
     """`--config KEY=VALUE`, all of them."""
     for one in given:
         if "=" not in one:
-            raise CallerError(f"--config {one}: a setting is KEY=VALUE")
+            raise CallerError(f"--config {one}: expected KEY=VALUE")
     return dict(one.split("=", 1) for one in given)
 
 
@@ -108,7 +108,7 @@ def _followed(spark: SparkSession, progress: Progress, task: TaskID, interrupted
 def _follow(
     spark: SparkSession, progress: Progress, task: TaskID, ended: threading.Event, interrupted: threading.Event
 ) -> None:
-    from agvent.spark.progress import cancel_all, tasks_now
+    from agvent.spark.runtime.job_progress import cancel_all, tasks_now
 
     idle_since: float | None = None
     warned = False
@@ -120,7 +120,7 @@ def _follow(
         waiting = tasks.total > 0 and not tasks.running and not tasks.done
         idle_since = (idle_since or time.monotonic()) if waiting else None
         if idle_since is not None and not warned and time.monotonic() - idle_since > WAITING_S:
-            warn(progress, "no worker has taken a task yet: has the cluster free cores and memory?")
+            warn(progress, "no worker has started a task yet: does the cluster have free cores and memory?")
             warned = True
 
 
@@ -135,4 +135,4 @@ def warn(progress: Progress, text: str) -> None:
 def warn_unanswered(progress: Progress, count: int, example: str | None) -> None:
     """Says how many questions were not answered, if any was."""
     if count:
-        warn(progress, f"{count:,} questions not answered, which count as no match; for example {example}")
+        warn(progress, f"{count:,} questions not answered and counted as no match; for example {example}")

@@ -12,15 +12,11 @@ from rich.progress import Progress
 
 from agvent.cli.languages import add_language
 from agvent.cli.spark_job import add_master, running, warn, warn_unanswered
-from agvent.errors import CallerError
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from agvent.spark.matches.write_matches import MatchCounts
 
-    from agvent.spark.roster import Roster
-    from agvent.spark.write import Written
-
-SUMMARY = "match a file of subscriptions against files of events"
+SUMMARY = "match subscriptions against files of events or an event log"
 
 DESCRIPTION = """\
 Match a file of subscriptions against files of events, and write every match as
@@ -32,13 +28,15 @@ names as columns, a saved index, or an event log.
 EVENTS is a file or a folder of files: JSON Lines as `agvent match` reads them, or
 Parquet, whose columns are attributes. `event` is the line or the row, counted from
 0 over all files in the order of their names; for Parquet, --event names a column
-that is to be used instead. Or EVENTS is an event log, whose events are named
-publisher:sequence; with the log as SUBSCRIPTIONS too, each is matched against what
-was in force where and when it was accepted.
+to use instead. Or EVENTS is an event log, whose events are named
+publisher:sequence.
+
+If SUBSCRIPTIONS is an event log, an event matches only the versions that were in
+force where and when it was accepted, and the result has the column `version`.
 """
 
 EPILOG = """\
-DIR must be new. It has its files when the job is done, and none before.
+DIR must be new or empty. It appears when the job is done.
 
 examples:
   agvent spark match subscriptions.jsonl events.jsonl --out matches
@@ -46,21 +44,21 @@ examples:
     --master spark://head:7077 --shared /mnt/shared/agvent
 
 exit codes: 0 done, 2 a bad argument, subscription or event, 3 a file cannot be
-read, or Spark did not start or gave up, 130 interrupted
+read, or Spark did not start or failed, 130 interrupted
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="file of subscriptions")
-    parser.add_argument("events", metavar="EVENTS", help="file or folder of events")
-    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write, which must be new")
+    parser.add_argument("subscriptions", metavar="SUBSCRIPTIONS", help="file of subscriptions, or an event log")
+    parser.add_argument("events", metavar="EVENTS", help="file or folder of events, or an event log")
+    parser.add_argument("--out", required=True, metavar="DIR", help="folder to write; it must be new or empty")
     parser.add_argument("--event", metavar="COLUMN", help="the column of Parquet that names an event")
     add_language(parser, whose="subscriptions that name none")
     parser.add_argument(
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
-        help="a line of EVENTS that is no event ends the job (stop, the default) or is counted and left out (skip)",
+        help="if a line of EVENTS is not an event: stop the job (the default), or skip the line and count it",
     )
     parser.add_argument(
         "--shared", metavar="DIR", help="a folder that every machine of the cluster sees, for the index"
@@ -68,83 +66,52 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--hosts-key",
         metavar="FILE",
-        help="the key of a network's sandbox hosts: agvents of an event log are asked what filters call",
+        help="key file of the network's sandbox hosts: run the agvents of an event log for filters that call them",
     )
     add_master(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.spark.subscription_source import roster_of
-    from agvent.spark.write import check_free, write_matches
+    from agvent.spark.files.output_folder import check_free
+    from agvent.spark.matches.event_source import event_source
+    from agvent.spark.matches.match import match
+    from agvent.spark.matches.match_options import MatchOptions
+    from agvent.spark.matches.write_matches import write_matches
+    from agvent.spark.rosters.subscription_source import roster_of
 
+    # Every mistake is found before Spark is started, which takes seconds.
     check_free(args.out)
-    check_events(args)
+    source = event_source(args.events)
+    options = {
+        "event": args.event,
+        "complaints": True,
+        "skip_rejected": args.on_error == "skip" and source.has_lines,
+        "hosts_key": args.hosts_key,
+        "shared": args.shared,
+    }
+    source.check(MatchOptions(**options))
     roster = roster_of(args.subscriptions, language=args.language)
     started = time.perf_counter()
     with running(args, app="agvent spark match") as (spark, progress):
-        pairs, count = _pairs(spark, roster, args)
-        doubt = _strange(args, roster) if count else f"{args.events} has no events"
-        if doubt:
-            warn(progress, doubt)
+        pairs = match(source, roster, **options)
+        count = source.count(spark)
+        warning = source.unread(roster) if count else f"{args.events} has no events"
+        if warning:
+            warn(progress, warning)
         written = write_matches(pairs, args.out)
         _complain(progress, written)
     _summary(args.out, count, len(roster.index), written, time.perf_counter() - started)
     return 0
 
 
-def check_events(args: argparse.Namespace) -> None:
-    """Refuses what is not there before Spark is started, which takes seconds."""
-    from agvent.spark.files import is_parquet, listed
-    from agvent.spark.subscription_source import is_log
-
-    files = listed(args.events)
-    if args.event is not None and (is_log(args.events) or not is_parquet(files[0])):
-        raise CallerError("--event names a column of Parquet; the events of JSON Lines are their lines")
-
-
-def _strange(args: argparse.Namespace, roster: Roster) -> str | None:
-    """What may not be meant about the events, by their columns."""
-    from agvent.spark.event_source import unread
-    from agvent.spark.files import columns_of, is_parquet, listed
-    from agvent.spark.subscription_source import is_log
-
-    first = listed(args.events)[0]
-    return unread(columns_of(first), roster) if not is_log(args.events) and is_parquet(first) else None
-
-
-def _pairs(spark: SparkSession, roster: Roster, args: argparse.Namespace) -> tuple[DataFrame, int]:
-    """The matches with their complaints, and how many events there are."""
-    from agvent.spark.faults import faults
-    from agvent.spark.files import is_parquet, listed, row_count
-    from agvent.spark.lines import line_slices, match_lines
-    from agvent.spark.log_match import log_pairs
-    from agvent.spark.match import match
-    from agvent.spark.shipment import ship
-    from agvent.spark.subscription_source import is_log
-    from agvent.store.log import LogReader
-
-    if is_log(args.events):
-        log = LogReader(args.events)
-        pairs = log_pairs(spark, log, roster, shared=args.shared, hosts_key=args.hosts_key)
-        return pairs, sum(one.rows for one in log.segments("events"))
-    files = listed(args.events)
-    if is_parquet(files[0]):
-        pairs = match(args.events, roster, event=args.event, shared=args.shared, complaints=True)
-        return pairs, row_count(files)
-    with faults():
-        slices, count = line_slices(spark, args.events)
-    shipment = ship(spark, roster, shared=args.shared)
-    return match_lines(spark, slices, shipment, skip=args.on_error == "skip"), count
-
-
-def _complain(progress: Progress, written: Written) -> None:
+def _complain(progress: Progress, written: MatchCounts) -> None:
     if written.rejected:
-        warn(progress, f"{written.rejected:,} lines skipped; for example {written.example}")
+        warn(progress, f"{written.rejected:,} rejected lines skipped; for example {written.example}")
     warn_unanswered(progress, written.unanswered, written.example)
 
 
-def _summary(out: str, events: int, subscriptions: int, written: Written, seconds: float) -> None:
+def _summary(out: str, events: int, subscriptions: int, written: MatchCounts, seconds: float) -> None:
     if sys.stdout.isatty():
         print(
             f"{events:,} events against {subscriptions:,} subscriptions: {written.matches:,} matches "

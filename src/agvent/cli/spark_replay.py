@@ -1,4 +1,4 @@
-"""`agvent spark replay`: what one new subscription would have received since a time."""
+"""`agvent spark replay`: the events that one new subscription would have received since a time."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -22,11 +21,11 @@ from agvent.event import time_of
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from agvent.spark.pushdown import Pushdown
-    from agvent.spark.replay_frame import Replayed, Window
-    from agvent.spark.replay_log import LogReplay
+    from agvent.spark.pushdown.to_column import Pushdown
+    from agvent.spark.replays.log_replay import LogReplay
+    from agvent.spark.replays.table_replay import Replayed, Window
 
-SUMMARY = "find what one new subscription would have received since a time"
+SUMMARY = "find the events that one new subscription would have received"
 
 DESCRIPTION = """\
 Find every event of the past that one new subscription would have received, and
@@ -35,19 +34,19 @@ write them as Parquet or JSON Lines, the events of each publisher in their order
 SOURCE is an event log, or a file or folder of Parquet whose columns are attributes
 ($type, $topic, $channel, $time and $xml are the headers, as everywhere).
 
-Of a log, TIME is when an event was accepted; the events of each type are written
-to a folder of their own, with the columns they have in the log. Of other Parquet,
-TIME is in the column $time, or the one that --time names.
+In a log, TIME is when an event was accepted; the events of each type are written
+to a folder of their own, with the columns they have in the log. In other Parquet,
+TIME is in the column $time, or in the one that --time names.
 
-As much of FILTER as possible is put to the Parquet files themselves. The rest is
-verified event by event, so that the result is exactly what `agvent match` says.
+Parquet and Spark test as much of FILTER as they can. The matcher verifies the rest
+event by event, so the result is exactly that of `agvent match`.
 """
 
 EPILOG = """\
-TIME is written as 2026-03-01 or 2026-03-01T12:00:00Z; without a zone it is UTC.
+TIME is for example 2026-03-01 or 2026-03-01T12:00:00Z; without a zone it is UTC.
 FILTER may be '' if a type, topic, pattern or channel is given.
-DIR must be new. It is there when all of it is written, and not before. With --format
-jsonl the events go to standard output, as `agvent match` reads them.
+DIR must be new or empty. It appears when the job is done. With --format jsonl the
+events go to standard output, as `agvent match` reads them.
 
 examples:
   agvent spark replay day "price > 100 AND symbol = 'IBM'" --type Quote \\
@@ -59,16 +58,18 @@ examples:
   agvent spark replay ticks/ "price * volume > 1e6" --time at --since 2026-03-01 --explain
 
 exit codes: 0 done, 2 a bad argument or filter, 3 a file cannot be read, or Spark
-did not start or gave up, 130 interrupted
+did not start or failed, 130 interrupted
 """
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", metavar="SOURCE", help="an event log, or a file or folder of Parquet")
     parser.add_argument("filter", metavar="FILTER", help="the filter's text")
-    parser.add_argument("--since", required=True, type=_time, metavar="TIME", help="the first moment that counts")
-    parser.add_argument("--until", type=_time, metavar="TIME", help="the first moment that does not; none unless given")
-    parser.add_argument("--out", metavar="DIR", help="folder to write, which must be new")
+    parser.add_argument("--since", required=True, type=_time, metavar="TIME", help="the first moment of the window")
+    parser.add_argument(
+        "--until", type=_time, metavar="TIME", help="the first moment after the window (default: no end)"
+    )
+    parser.add_argument("--out", metavar="DIR", help="folder to write; it must be new or empty")
     parser.add_argument(
         "--format",
         choices=("parquet", "jsonl"),
@@ -81,10 +82,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     address.add_argument("--topic", metavar="TOPIC", help="only events of this topic")
     address.add_argument("--pattern", metavar="PATTERN", help="only events of topics under this pattern")
     address.add_argument("--channel", metavar="CHANNEL", help="only events of this channel")
-    parser.add_argument("--subscriber", default="", metavar="NAME", help="who asks, for events to named subscribers")
-    parser.add_argument("--context", type=_context, metavar="JSON", help="what the subscriber says about itself")
-    parser.add_argument("--time", metavar="COLUMN", help="the column of Parquet that has the time; $time unless given")
-    parser.add_argument("--explain", action="store_true", help="say how it would be done, and write nothing")
+    parser.add_argument(
+        "--subscriber", default="", metavar="NAME", help="the subscriber's name, for events to named subscribers"
+    )
+    parser.add_argument(
+        "--context", type=_context, metavar="JSON", help="the subscriber's context, for events with a filter on it"
+    )
+    parser.add_argument("--time", metavar="COLUMN", help="the column of Parquet with the time (default: $time)")
+    parser.add_argument("--explain", action="store_true", help="print how the filter is divided, and write nothing")
     add_master(parser)
     parser.set_defaults(run=run)
 
@@ -104,7 +109,8 @@ def _context(text: str) -> dict[str, Any]:
 
 
 def run(args: argparse.Namespace) -> int:
-    from agvent.spark.replay_frame import Window
+    from agvent.spark.files.file_slices import is_log
+    from agvent.spark.replays.table_replay import Window
     from agvent.store.history import condition_of
 
     subscription = _subscription(args)
@@ -130,47 +136,41 @@ def _subscription(args: argparse.Namespace) -> agvent.Subscription:
 
 
 def check(args: argparse.Namespace) -> None:
-    """Refuses what cannot be done before Spark is started, which takes seconds."""
-    from agvent.spark.files import is_parquet, listed
-    from agvent.spark.write import check_free
+    """Finds mistakes in the arguments before Spark is started, which takes seconds."""
+    from agvent.spark.files.file_slices import is_log, is_parquet, listed
+    from agvent.spark.files.output_folder import check_free
 
     if args.until is not None and args.until <= args.since:
-        raise CallerError("--until is not after --since, so that no event is between them")
+        raise CallerError("--until must be later than --since")
     if args.format == "jsonl" and args.out is not None:
-        raise CallerError("--out is a folder of Parquet, and --format jsonl goes to standard output")
+        raise CallerError("--out does not apply to --format jsonl, which goes to standard output")
     if args.out is None and args.format == "parquet" and not args.explain:
-        raise CallerError(
-            "--out is missing", hint="name a folder for the events, or ask for --format jsonl or how with --explain"
-        )
+        raise CallerError("--out is missing", hint="name a folder for the events, or use --format jsonl or --explain")
     if args.out is not None:
         check_free(args.out)
     first = listed(args.source)[0]
     if not is_log(args.source) and not is_parquet(first):
-        raise CallerError(f"{first} is not Parquet, and {args.source} is no event log")
+        raise CallerError(f"{args.source} is neither Parquet nor an event log")
     if not is_log(args.source) and (args.subscriber or args.context is not None):
-        raise CallerError("--subscriber and --context are for an event log; other Parquet is for everybody")
+        raise CallerError("--subscriber and --context apply only to an event log")
     if is_log(args.source) and args.time is not None:
-        raise CallerError("--time names a column of Parquet; the events of a log have the time they were accepted")
-
-
-def is_log(source: str) -> bool:
-    return (Path(source) / "log.json").is_file()
+        raise CallerError("--time applies only to Parquet; in a log, TIME is when an event was accepted")
 
 
 # A log
 
 
 def _run_log(args: argparse.Namespace, subscription: agvent.Subscription, window: Window) -> int:
-    from agvent.spark.deliver import deliver
-    from agvent.spark.event_lines import log_lines
-    from agvent.spark.replay_log import replay_log
-    from agvent.store.log import LogReader
+    from agvent.spark.files.output_folder import write_frames
+    from agvent.spark.replays.json_lines import log_lines
+    from agvent.spark.replays.log_replay import replay_log
+    from agvent.store.log_reader import LogReader
 
     started = time.perf_counter()
     with running(args, app="agvent spark replay") as (spark, progress):
         found = replay_log(spark, args.source, subscription, window, subscriber=args.subscriber)
         if found.dropped_until is not None and args.since <= found.dropped_until:
-            warn(progress, f"retention has taken away events accepted up to {found.dropped_until.isoformat()}")
+            warn(progress, f"retention has dropped events accepted up to {found.dropped_until.isoformat()}")
         if not found.segment_count:
             warn(progress, f"{args.source} has no events")
         if args.explain:
@@ -178,22 +178,22 @@ def _run_log(args: argparse.Namespace, subscription: agvent.Subscription, window
             return 0
         if args.format == "jsonl":
             return _print_lines(progress, log_lines(LogReader(args.source), found.parts))
-        counts = deliver([(part.folder, part.frame) for part in found.parts], args.out)
+        counts = write_frames([(part.folder, part.frame) for part in found.parts], args.out)
     _summary(args.out, counts, time.perf_counter() - started)
     return 0
 
 
 def _explained_log(source: str, found: LogReplay, window: Window) -> str:
-    from agvent.spark.plan import pushed_filters
+    from agvent.spark.pushdown.pushed_filters import pushed_filters
 
     read = sum(len(part.segments) for part in found.parts)
     total = found.segment_count
-    lines = [f"{source}: {read} of {total} segments can have such events {window}; only they are read"]
+    lines = [f"{source}: {read} of {total} segments may have events {window}; only those are read"]
     for part in found.parts:
         rows = sum(segment.rows for segment in part.segments)
         lines.append(f"{part.type or 'events without a type'}, {part.schema}: {rows:,} rows in {len(part.segments)}")
         lines += _division(part.pushdown, pushed_filters(part.frame))
-        lines.append("  events that do not keep to what was advertised are all put to the matcher")
+        lines.append("  the matcher checks every event that differs from its advertisement")
     return "\n".join(lines)
 
 
@@ -201,8 +201,8 @@ def _explained_log(source: str, found: LogReplay, window: Window) -> str:
 
 
 def _run_files(args: argparse.Namespace, subscription: agvent.Subscription, window: Window) -> int:
-    from agvent.spark.deliver import deliver
-    from agvent.spark.event_lines import FrameLines, lines
+    from agvent.spark.files.output_folder import write_frames
+    from agvent.spark.replays.json_lines import FrameLines, lines
 
     started = time.perf_counter()
     with running(args, app="agvent spark replay") as (spark, progress):
@@ -212,7 +212,7 @@ def _run_files(args: argparse.Namespace, subscription: agvent.Subscription, wind
             return 0
         if args.format == "jsonl":
             return _print_lines(progress, lines(found.frame, FrameLines(found.frame.columns)))
-        counts = deliver([("", found.frame)], args.out)
+        counts = write_frames([("", found.frame)], args.out)
     _summary(args.out, counts, time.perf_counter() - started)
     return 0
 
@@ -220,15 +220,15 @@ def _run_files(args: argparse.Namespace, subscription: agvent.Subscription, wind
 def _replayed(
     spark: SparkSession, args: argparse.Namespace, subscription: agvent.Subscription, window: Window
 ) -> Replayed:
-    from agvent.spark.faults import faults
-    from agvent.spark.replay_frame import TIME, replayed
+    from agvent.spark.replays.table_replay import TIME, replayed
+    from agvent.spark.runtime.spark_errors import translated_errors
 
-    with faults():
+    with translated_errors():
         return replayed(spark.read.parquet(args.source), subscription, window, time=args.time or TIME)
 
 
 def _explained_files(source: str, found: Replayed, window: Window) -> str:
-    from agvent.spark.plan import pushed_filters
+    from agvent.spark.pushdown.pushed_filters import pushed_filters
 
     return "\n".join([f"{source}: events {window}", *_division(found.pushdown, pushed_filters(found.frame))])
 
@@ -237,20 +237,20 @@ def _explained_files(source: str, found: Replayed, window: Window) -> str:
 
 
 def _division(pushdown: Pushdown, pushed: list[str]) -> list[str]:
-    """What each of Parquet, Spark and the matcher is asked."""
-    lines = [f"  Parquet is asked to leave out what does not meet: {filters}" for filters in pushed]
+    """The parts of the filter that Parquet, Spark and the matcher test."""
+    lines = [f"  Parquet skips rows that fail: {filters}" for filters in pushed]
     if pushdown.rows.rows is False:
-        return [*lines, "  no event that has what is advertised can match"]
+        return [*lines, "  no event that follows its advertisement can match"]
     if pushdown.residual is None:
-        return [*lines, "  Spark tests the whole filter on what is left"]
-    return [*lines, f"  Spark tests the rest, but the matcher verifies: {_text(pushdown.residual)}"]
+        return [*lines, "  Spark tests the whole filter on the rest"]
+    return [*lines, f"  Spark tests the rest, and the matcher verifies: {_text(pushdown.residual)}"]
 
 
 def _text(condition: Any) -> str:
     try:
         return agvent.format_filter(condition)
     except TranslationError:
-        return "a part that SQL has no words for"
+        return "a part that SQL cannot express"
 
 
 def _print_lines(progress: Progress, lines: Iterator[str]) -> int:

@@ -23,7 +23,7 @@ Show the brokers of a network, a line each:
   clients  that are attached now
   subs     subscriptions of the clients that are at home here
   custody  events it keeps until the next broker has them
-  waiting  events that its clients have not acknowledged
+  queued   events that its clients have not acknowledged
   in, out  events published here, and put in line for clients here, since it started
   journal  its size on disk
 """
@@ -61,7 +61,7 @@ def table_of(answers: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("broker", no_wrap=True)
     table.add_column("links")
-    for column in ("clients", "subs", "custody", "waiting", "in", "out", "journal"):
+    for column in ("clients", "subs", "custody", "queued", "in", "out", "journal"):
         table.add_column(column, justify="right", no_wrap=True)
     for name, answer in answers.items():
         if isinstance(answer, NetworkFault):
@@ -86,7 +86,7 @@ def _cells(status: dict[str, Any]) -> list[str]:
         str(attached),
         str(status["subscriptions"]),
         str(status["custody"]),
-        str(sum(client["waiting"] for client in status["clients"])),
+        str(sum(client["queued"] for client in status["clients"])),
         f"{counts.get('events_entered', 0):,}",
         f"{counts.get('deliveries_queued', 0):,}",
         f"{status['journal_bytes'] / 1e6:,.1f} MB",

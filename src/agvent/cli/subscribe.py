@@ -15,8 +15,8 @@ from agvent.event import TYPES, Event
 from agvent.store.values import encode_values
 
 if TYPE_CHECKING:
-    from agvent.net.client import Client
-    from agvent.net.deliveries import Delivery, GapNotice
+    from agvent.net.client.client import Client
+    from agvent.net.client.deliveries import Delivery, GapNotice
 
 SUMMARY = "open a subscription, and print what comes"
 
@@ -93,7 +93,7 @@ async def _print(subscriber: Client, args: argparse.Namespace, options: dict[str
 
 def line_of(item: Delivery | GapNotice, *, as_json: bool) -> str:
     """An event or a gap notice as a line."""
-    from agvent.net.deliveries import Delivery
+    from agvent.net.client.deliveries import Delivery
 
     if not isinstance(item, Delivery):
         gap = {"publisher": item.publisher, "first": item.first, "last": item.last, "reason": item.reason}

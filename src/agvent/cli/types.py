@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from agvent.agents.table import table_of
+from agvent.agents.authoring.type_table import table_of
 from agvent.cli.where import add_where, client, run_async
 
 if TYPE_CHECKING:
-    from agvent.net.client import Found
-    from agvent.net.connect import Connecting
+    from agvent.net.client.advertising import AdvertisedType
+    from agvent.net.client.connect import Connecting
     from agvent.types import AgventType
 
 SUMMARY = "show the types that are published in a network"
@@ -49,14 +49,14 @@ def run(args: argparse.Namespace) -> int:
     return 0 if found else 1
 
 
-def _lines(found: list[Found]) -> list[str]:
+def _lines(found: list[AdvertisedType]) -> list[str]:
     shown = [", ".join(f"{one.name}: {one.kind}" for one in advertised.type.attributes) for advertised in found]
     return [
         f"{one.type.name}({each})  by {one.publisher} at {one.broker}" for one, each in zip(found, shown, strict=True)
     ]
 
 
-def _tables(found: list[Found]) -> list[str]:
+def _tables(found: list[AdvertisedType]) -> list[str]:
     """Each type as a table, and below it who publishes it."""
     by: dict[AgventType, list[str]] = {}
     for one in found:
@@ -64,6 +64,6 @@ def _tables(found: list[Found]) -> list[str]:
     return [f"{table_of(type)}\n  by {', '.join(names)}" for type, names in by.items()]
 
 
-async def _types(connecting: Connecting, type: str) -> list[Found]:
+async def _types(connecting: Connecting, type: str) -> list[AdvertisedType]:
     async with connecting as asking:
         return await asking.types(type)

@@ -11,7 +11,7 @@ import msgspec
 from agvent.cli.where import add_where, client, run_async
 
 if TYPE_CHECKING:
-    from agvent.net.connect import Connecting
+    from agvent.net.client.connect import Connecting
 
 SUMMARY = "end a subscription"
 

@@ -24,12 +24,12 @@ from agvent.cli.numbers import whole
 from agvent.cli.status import table_of
 from agvent.cli.where import FOLDER, ask_all, run_async
 from agvent.errors import CallerError
-from agvent.net.address import PORT_MAX
+from agvent.net.link.address import PORT_MAX
 from agvent.sim.topology import TOPOLOGIES
 
 if TYPE_CHECKING:
-    from agvent.net.fleet import Fleet
-    from agvent.net.follow_process import FollowProcess
+    from agvent.net.fleet.fleet import Fleet
+    from agvent.net.fleet.follow_process import FollowProcess
 
 SUMMARY = "start a network of brokers on this machine"
 
@@ -40,7 +40,7 @@ again after two seconds, and has lost nothing.
 
 What they know is kept in the folder: the same command goes on with it. They listen
 on this machine only, on ports from --first-port on; as many ports after those have
-their figures: GET /metrics, /status and /health.
+their metrics: GET /metrics, /status and /health.
 """
 
 EPILOG = """\
@@ -90,8 +90,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from agvent.matching.prepare import prepare_kernels
-    from agvent.net.fleet import Fleet, locked
-    from agvent.net.follow_process import FollowProcess
+    from agvent.net.fleet.fleet import Fleet, locked
+    from agvent.net.fleet.follow_process import FollowProcess
 
     keep = _keep(args)
     if keep and not args.log:
@@ -159,15 +159,15 @@ async def _watch(fleet: Fleet, follow: FollowProcess | None, stopped: threading.
         return
     console = Console()
     addresses = {name: member.address for name, member in fleet.members.items()}
-    figures = "figures: " + ", ".join(f"{name} http://{one.admin}/metrics" for name, one in fleet.members.items())
+    metrics = "metrics: " + ", ".join(f"{name} http://{one.admin}/metrics" for name, one in fleet.members.items())
     restarts = asyncio.create_task(_restart(fleet, follow))
     if not quiet and not console.is_terminal:
         print("up: " + ", ".join(f"{name} {address}" for name, address in addresses.items()), flush=True)
-        print(figures, flush=True)
+        print(metrics, flush=True)
     with Live(console=console, auto_refresh=False, transient=True) as live:
         while not stopping.is_set():
             if console.is_terminal and not quiet:
-                live.update(Group(table_of(await ask_all(addresses, "status")), figures), refresh=True)
+                live.update(Group(table_of(await ask_all(addresses, "status")), metrics), refresh=True)
             with suppress(TimeoutError):
                 async with asyncio.timeout(SHOW_SECONDS):
                     await stopping.wait()

@@ -14,9 +14,9 @@ import msgspec
 from agvent.errors import CallerError, NetworkFault
 
 if TYPE_CHECKING:
-    from agvent.net.address import Address
-    from agvent.net.connect import Connecting
-    from agvent.net.tls import Credentials
+    from agvent.net.client.connect import Connecting
+    from agvent.net.link.address import Address
+    from agvent.net.link.tls import Credentials
 
 FOLDER = "agvent-network"
 NETWORK = "network.json"
@@ -62,7 +62,7 @@ def add_keys(parser: argparse.ArgumentParser) -> None:
 
 def credentials(args: argparse.Namespace) -> Credentials | None:
     """What the command shows to brokers; None if they need not be shown anything."""
-    from agvent.net.tls import Credentials
+    from agvent.net.link.tls import Credentials
 
     if args.authority is None:
         if args.certificate is not None or args.token is not None:
@@ -80,9 +80,9 @@ def credentials(args: argparse.Namespace) -> Credentials | None:
 
 def client(args: argparse.Namespace, name: str = "", *, log: Path | None = None) -> Connecting:
     """A client of the network that the arguments name; `log` is the folder of its event log."""
-    from agvent.net.connect import connect
+    from agvent.net.client.connect import connect
 
-    return connect(brokers(args), name=name, credentials=credentials(args), principal=args.principal, log=log)
+    return connect(brokers(args), name=name, credentials=credentials(args), principal=args.principal, event_log=log)
 
 
 def run_async(coroutine: Coroutine[Any, Any, Result]) -> Result:
@@ -113,7 +113,7 @@ async def is_interrupted(doing: Coroutine[Any, Any, None]) -> bool:
 
 def network(args: argparse.Namespace) -> dict[str, Address]:
     """The brokers by name; by their address if names are not known."""
-    from agvent.net.address import address_of, addresses_of
+    from agvent.net.link.address import address_of, addresses_of
 
     if args.at:
         return {str(address): address for address in addresses_of(args.at)}
@@ -151,7 +151,7 @@ async def ask_all(
     addresses: dict[str, Address], request: str, *, shown: Credentials | None = None, **facts: Any
 ) -> dict[str, Any]:
     """The answer of each broker; a NetworkFault in place of one that does not answer."""
-    from agvent.net.dialled import ask
+    from agvent.net.link.dial import ask
 
     answers = await asyncio.gather(
         *(ask(address, request, credentials=shown, **facts) for address in addresses.values()), return_exceptions=True

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from agvent.agents.agvent import Agvent, Opaque
+from agvent.agents.authoring.agvent import Agvent, Opaque
 
 AUTHORS: Final = ("Valentina Plekhanova", "Ozgur Koray Sahingoz", "Nadia Erdogan")
 CITED: Final = ("Alonso, E.", "Fox, G.", "Pallickara, S.")

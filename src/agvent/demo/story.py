@@ -16,16 +16,16 @@ from typing import Any, Final
 
 from agvent.demo.bookshop import HOUSES, SHOPS, WISH, House, Publication, Shop
 from agvent.demo.verdict import Due, Fault
-from agvent.demo.way import Way, way_of
+from agvent.demo.way import AgventWay, way_of
 from agvent.errors import EnvironmentFault
 from agvent.event import EventId
-from agvent.net.client import Client
-from agvent.net.connect import connect
-from agvent.net.deliveries import Delivery
-from agvent.net.dialled import ask
-from agvent.net.fleet import Fleet
-from agvent.net.receipts import Receipt
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.client import Client
+from agvent.net.client.connect import connect
+from agvent.net.client.deliveries import Delivery
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.client.receipts import Receipt
+from agvent.net.fleet.fleet import Fleet
+from agvent.net.link.dial import ask
 from agvent.sim.topology import ABDES
 
 CUT: Final = ("AS8", "AS9")
@@ -66,7 +66,7 @@ class Story:
         self.received: list[Due] = []
         self._arrived: set[Due] = set()
         self.faults: list[Fault] = []
-        self.ways: dict[str, Way] = {}
+        self.ways: dict[str, AgventWay] = {}
         self._came = asyncio.Event()
         self._random = {house.name: Random(house.name) for house in HOUSES}
 
@@ -128,7 +128,7 @@ class Story:
             yield clients
         await asyncio.gather(*listening)  # a subscription ends with its client
 
-    async def _listen(self, shop: Shop, subscribed: Subscribed) -> None:
+    async def _listen(self, shop: Shop, subscribed: OpenSubscription) -> None:
         async for item in subscribed:
             if isinstance(item, Delivery):
                 due = Due(item.id.publisher, item.id.sequence, shop.subscription)
@@ -247,4 +247,4 @@ def share(count: int, parts: int, at: int) -> int:
 
 
 def _is_at_rest(status: dict[str, Any]) -> bool:
-    return not status["custody"] and not any(client["waiting"] for client in status["clients"])
+    return not status["custody"] and not any(client["queued"] for client in status["clients"])

@@ -13,8 +13,8 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from agvent.demo.way import Way
-from agvent.store.log import LogReader
+from agvent.demo.way import AgventWay
+from agvent.store.log_reader import LogReader
 
 DEFECTS: Final = ("lost", "duplicated", "unexpected", "out_of_order")
 
@@ -27,7 +27,7 @@ class Due(NamedTuple):
     subscription: str
 
 
-class Tally(msgspec.Struct, frozen=True):
+class WitnessTally(msgspec.Struct, frozen=True):
     """What one witness counted. Each delivery after the first of its name is duplicated; one that comes after a later
     one of its publisher, to the same subscription, is out of order."""
 
@@ -43,15 +43,15 @@ class Tally(msgspec.Struct, frozen=True):
         return not any(getattr(self, name) for name in DEFECTS)
 
 
-def tally(expected: Iterable[Due], came: Sequence[Due]) -> Tally:
+def tally(expected: Iterable[Due], came: Sequence[Due]) -> WitnessTally:
     """Compares what came, in its order, with what should have.
 
     >>> due = [Due("house", number, "shop/wish") for number in (1, 2, 3)]
     >>> tally(due, [due[0], due[0], due[1], Due("house", 4, "shop/wish")])
-    Tally(expected=3, delivered=4, lost=1, duplicated=1, unexpected=1, out_of_order=0)
+    WitnessTally(expected=3, delivered=4, lost=1, duplicated=1, unexpected=1, out_of_order=0)
     """
     wanted, found = set(expected), Counter(came)
-    return Tally(
+    return WitnessTally(
         expected=len(wanted),
         delivered=found.total(),
         lost=len(wanted - found.keys()),
@@ -95,14 +95,14 @@ class Fault(msgspec.Struct, frozen=True):
     healed_s: float
 
 
-class Report(msgspec.Struct, frozen=True, kw_only=True):
+class DemoReport(msgspec.Struct, frozen=True, kw_only=True):
     """All that the demonstration found. `witnesses` are the shops, the log and Spark's audit; `without_spark` says why
     the last is missing. `folder` is what was kept."""
 
     published: int
     faults: list[Fault]
-    witnesses: Mapping[str, Tally]
-    ways: Mapping[str, Way]
+    witnesses: Mapping[str, WitnessTally]
+    ways: Mapping[str, AgventWay]
     without_spark: str | None
     folder: str | None
     seconds: float

@@ -14,7 +14,7 @@ from agvent.errors import CallerError, FilterError
 from agvent.event import Int32
 from agvent.filters.arithmetic import BITWISE
 from agvent.filters.bounds import check_text, check_tree, too_deep
-from agvent.filters.elvin_tokens import Sort, Token, number_of, tokens_of, unescaped
+from agvent.filters.elvin_tokens import ElvinToken, Sort, number_of, tokens_of, unescaped
 from agvent.filters.functions import ELVIN_FUNCTIONS, TEXT_FUNCTIONS, compiled
 from agvent.filters.patterns import wildcard_tokens
 from agvent.filters.sql_operands import READINGS_MAX
@@ -78,14 +78,14 @@ T = TypeVar("T")
 def parse_elvin(text: str, known: Collection[str] | None = None) -> Condition:
     """The tree of a subscription; a name that is not in `known`, where that is given, is an error."""
     check_text(text)
-    parser = _Parser(text, known)
+    parser = _ElvinParser(text, known)
     tree = parser.whole()
     if len(parser.tokens) > limits.FILTER_DEPTH_MAX:  # each level and each predicate takes a token at least
         check_tree(tree, text)
     return tree
 
 
-class _Parser:
+class _ElvinParser:
     """`at` is the index of the next token; each method leaves it behind what it read."""
 
     def __init__(self, text: str, known: Collection[str] | None) -> None:
@@ -95,7 +95,7 @@ class _Parser:
         self.at = 0
 
     @property
-    def token(self) -> Token:
+    def token(self) -> ElvinToken:
         return self.tokens[self.at]
 
     def whole(self) -> Condition:

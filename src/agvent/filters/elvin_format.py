@@ -1,6 +1,6 @@
 """The tree as Elvin's text, with the fewest parentheses that keep its shape.
 
-`parse_elvin(format_elvin(tree))` is the same tree for every tree the parser made. Elvin has no words for booleans,
+`parse_elvin(format_elvin(tree))` is the same tree for every tree the parser made. Elvin cannot express booleans,
 timestamps, paths, behaviours, null as a condition, and comparisons in which unlike kinds are false.
 """
 
@@ -47,7 +47,7 @@ def format_elvin(tree: Condition) -> str:
 
 
 def _refused(node: Node) -> TranslationError:
-    return TranslationError(f"Elvin has no words for {type(node).__name__} {node}"[:300])
+    return TranslationError(f"Elvin cannot express {type(node).__name__} {node}"[:300])
 
 
 def _text(node: Node) -> str:

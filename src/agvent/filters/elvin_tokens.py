@@ -53,7 +53,7 @@ class Sort(Enum):
 SORTS: Final = {sort.value: sort for sort in Sort}
 
 
-class Token(NamedTuple):
+class ElvinToken(NamedTuple):
     sort: Sort
     text: str
     position: int
@@ -62,14 +62,14 @@ class Token(NamedTuple):
         return self.sort is Sort.OPERATOR and self.text in texts
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[ElvinToken]:
     """The tokens, with one for the end after the last character that is not blank."""
     tokens = []
     for found in TOKEN.finditer(text):
         sort = found.lastgroup
         assert sort is not None
-        tokens.append(Token(SORTS[sort], found[sort], found.start(sort)))
-    tokens.append(Token(Sort.END, "", len(text.rstrip(" \t\r\n"))))
+        tokens.append(ElvinToken(SORTS[sort], found[sort], found.start(sort)))
+    tokens.append(ElvinToken(Sort.END, "", len(text.rstrip(" \t\r\n"))))
     return tokens
 
 
@@ -82,7 +82,7 @@ def number_of(token: str, *, negative: bool = False) -> int | float:
     """The value of a number: real64, int64 with L, else int32. The sign comes in: the least has no positive twin."""
     found = NUMBER.fullmatch(token)
     if not found:
-        raise CallerError(f"{token[:40]!r} is no number", hint="write 12, 0x1F, 017, 12L, 7.0 or 7.0e3")
+        raise CallerError(f"{token[:40]!r} is not a number", hint="write 12, 0x1F, 017, 12L, 7.0 or 7.0e3")
     if found["real"]:
         real = float(token)
         if math.isinf(real):

@@ -12,7 +12,7 @@ from typing import Any, Final
 from agvent.event import TYPES, Event, Int32, Kind, Value, checked, equal, event_of, kind_of
 from agvent.filters import functions
 from agvent.filters.arithmetic import computed
-from agvent.filters.kept import kept
+from agvent.filters.memo import memoised
 from agvent.filters.patterns import like_tokens, matches, topic_tokens, wildcard_tokens
 from agvent.filters.sql_format import format_sql
 from agvent.filters.tree import (
@@ -104,7 +104,7 @@ def _is_opaque(node: Condition, opaque: Collection[str] | None) -> bool:
     return opaque is not None and not called(node).isdisjoint(opaque)
 
 
-@kept
+@memoised
 def called(node: Condition) -> frozenset[str]:
     """The behaviours that a condition calls. Kept, because it is asked of the same conditions for every event."""
     return frozenset(part.name for part in walk(node) if isinstance(part, Call))

@@ -79,7 +79,7 @@ def parse(text: str, language: str = "sql", *, known: Collection[str] | None = N
 
 
 def format_filter(tree: Condition, language: str = "sql") -> str:
-    """The text of a tree; a TranslationError names the part the language has no words for.
+    """The text of a tree; a TranslationError names the part the language cannot express.
 
     >>> format_filter(parse("Make=Ford,Model=*", "tags"))
     "Make = 'Ford' AND Model IS NOT NULL"

@@ -1,11 +1,29 @@
 """The normal form: a condition as a bounded disjunction of rows, each a conjunction of primitives.
 
-A primitive is one two-valued test of one term, so that an engine can index it: the three-valued logic is spent here.
-A row accepts an event if all its primitives do; the condition is true for the event exactly if some row accepts it.
+A primitive is one two-valued test of one term, so that an engine can index it. A row accepts an event if all its
+primitives do; the condition is true of the event exactly if some row accepts it.
 
-The loose primitives stand beside a Present or a kind test (a Range without bounds) where the logic asks for one. What
-has no primitive is Opaque and left to the oracle. At most `limits.DISJUNCTS_MAX` rows come out: what would give more
-becomes Opaque.
+Conditions have three outcomes, primitives two. The third one is spent here: `_rows(node, want)` gives rows that accept
+exactly the events for which the node is `want`, true or false. An event for which it is unknown is accepted by neither.
+So NOT does not complement rows, it asks the same node for the other outcome. To complement the rows of the positive
+form is the obvious alternative, and wrong: `NOT price > 10` would then accept an event without a price.
+
+The negative primitives (NotRange, NoneOf …) are loose: they accept a missing value too, because an index finds that
+cheap. Where the logic needs a value, a Present or a kind test (a Range without bounds) stands beside them in the row.
+
+Rows multiply: an AND of ten ORs of two has 1,024. At most `limits.DISJUNCTS_MAX` come out. Three rules keep them few:
+
+- `a = 1 OR a = 2` is one membership;
+- an OR of single tests beside an indexable row is one AnyOf;
+- a part that would still make too many rows becomes Opaque as a whole, the largest first.
+
+What has no primitive (arithmetic, behaviours, comparisons of two attributes) is Opaque as well. The oracle decides an
+Opaque part, and only for events that pass the rest of the row. Beside it stand the primitives that say its operands
+have values, so that most events are ruled out without asking.
+
+Invariant, held by tests/property/test_filters.py: some row accepts an event exactly if `evaluate` says True.
+
+Cost: linear in the condition times DISJUNCTS_MAX, once for each filter.
 """
 
 from __future__ import annotations
@@ -26,7 +44,7 @@ from agvent.filters.primitives import (
     AnyOf,
     Has,
     HasNot,
-    Matches,
+    MatchesPattern,
     NoneOf,
     NotMatches,
     NotRange,
@@ -272,7 +290,7 @@ def _match(term: Term, tokens: Tokens) -> Primitive:
     """A pattern without wildcards is an equality, one that is a lone `%` any string."""
     if all(isinstance(token, str) for token in tokens):
         return OneOf(term, (Literal("".join(map(str, tokens))),))
-    return Range(term, Kind.STRING) if tokens == (Wild.MANY,) else Matches(term, tokens)
+    return Range(term, Kind.STRING) if tokens == (Wild.MANY,) else MatchesPattern(term, tokens)
 
 
 def _text_test(node: TextTest, want: bool) -> Rows:
@@ -402,7 +420,7 @@ RULES: dict[type, Callable[[Any, bool], Rows]] = {
     Xor: _xor,
 }
 
-IMPLY_PRESENCE = (Range, OneOf, Matches, Has)
+IMPLY_PRESENCE = (Range, OneOf, MatchesPattern, Has)
 
 
 def _simplified(row: Row) -> Row | None:

@@ -11,7 +11,7 @@ from agvent.filters.primitives import (
     Absent,
     Has,
     HasNot,
-    Matches,
+    MatchesPattern,
     NoneOf,
     NotMatches,
     NotRange,
@@ -41,7 +41,7 @@ def accepts(primitive: Simple, value: Any) -> bool:
             return kind_of(value) is primitive.kind and _is_within(primitive, value)
         case OneOf(_, values):
             return any(equal(value, member.value) for member in values)
-        case Matches(_, tokens):
+        case MatchesPattern(_, tokens):
             return isinstance(value, str) and matches(tokens, value)
         case Has(_, member):
             return kind_of(value) is Kind.LIST and any(equal(item, member.value) for item in value)
@@ -69,10 +69,10 @@ def negation(primitive: Simple) -> Simple:
             return NoneOf(term, values)
         case NoneOf(term, values):
             return OneOf(term, values)
-        case Matches(term, tokens):
+        case MatchesPattern(term, tokens):
             return NotMatches(term, tokens)
         case NotMatches(term, tokens):
-            return Matches(term, tokens)
+            return MatchesPattern(term, tokens)
         case Has(term, value):
             return HasNot(term, value)
         case HasNot(term, value):
@@ -86,7 +86,7 @@ def implies(known: Simple, wanted: Simple) -> bool:
     match known:
         case Absent():
             return isinstance(wanted, LOOSE)
-        case Range() | Matches() | Has() | OneOf():
+        case Range() | MatchesPattern() | Has() | OneOf():
             return isinstance(wanted, Present) or _positive_implies(known, wanted)
         case NotRange() | NoneOf() | NotMatches() | HasNot():
             # not K implies not W exactly if W implies K
@@ -95,9 +95,9 @@ def implies(known: Simple, wanted: Simple) -> bool:
             return False
 
 
-def _positive_implies(known: Range | Matches | Has | OneOf, wanted: Simple) -> bool:
+def _positive_implies(known: Range | MatchesPattern | Has | OneOf, wanted: Simple) -> bool:
     match wanted:
-        case Range() | Matches() | Has() | OneOf():
+        case Range() | MatchesPattern() | Has() | OneOf():
             return _is_inside(known, wanted)
         case NotRange() | NotMatches() | HasNot() | NoneOf():
             return _are_apart(known, negation(wanted))
@@ -105,19 +105,19 @@ def _positive_implies(known: Range | Matches | Has | OneOf, wanted: Simple) -> b
             return False
 
 
-def _is_inside(narrow: Range | Matches | Has | OneOf, wide: Simple) -> bool:
+def _is_inside(narrow: Range | MatchesPattern | Has | OneOf, wide: Simple) -> bool:
     match narrow, wide:
         case OneOf(_, values), _:
             return all(accepts(wide, member.value) for member in values if accepts(narrow, member.value))
-        case Matches(_, tokens), OneOf() if all(isinstance(token, str) for token in tokens):
+        case MatchesPattern(_, tokens), OneOf() if all(isinstance(token, str) for token in tokens):
             return accepts(wide, "".join(map(str, tokens)))
         case Range(), OneOf():
             return narrow.low is not None and narrow.low == narrow.high and accepts(wide, narrow.low)
         case Range(), Range():
             return narrow.kind is wide.kind and joined(narrow, wide) == narrow
-        case Matches(_, special), Matches(_, general):
+        case MatchesPattern(_, special), MatchesPattern(_, general):
             return contains(general, special)
-        case Matches(), Range():
+        case MatchesPattern(), Range():
             return wide.kind is Kind.STRING
         case Has(_, member), Has(_, other):
             return equal(member.value, other.value)
@@ -125,20 +125,20 @@ def _is_inside(narrow: Range | Matches | Has | OneOf, wide: Simple) -> bool:
             return False
 
 
-def _are_apart(a: Range | Matches | Has | OneOf, b: Simple) -> bool:
+def _are_apart(a: Range | MatchesPattern | Has | OneOf, b: Simple) -> bool:
     """True is a proof that no value is accepted by both."""
     match a, b:
         case (OneOf(_, values), other) | (other, OneOf(_, values)):
             return not any(accepts(other, member.value) for member in values)
         case Range(), Range():
             return a.kind is not b.kind or is_empty(joined(a, b))
-        case Matches(_, tokens), Matches(_, other):
+        case MatchesPattern(_, tokens), MatchesPattern(_, other):
             return not intersect(tokens, other)
-        case (Matches(), Range(kind=kind)) | (Range(kind=kind), Matches()):
+        case (MatchesPattern(), Range(kind=kind)) | (Range(kind=kind), MatchesPattern()):
             return kind is not Kind.STRING
         case (Has(), Range(kind=kind)) | (Range(kind=kind), Has()):
             return kind is not Kind.LIST
-        case (Has(), Matches()) | (Matches(), Has()):
+        case (Has(), MatchesPattern()) | (MatchesPattern(), Has()):
             return True
         case _:
             return False

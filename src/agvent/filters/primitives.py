@@ -54,7 +54,7 @@ class NoneOf(msgspec.Struct, frozen=True, gc=False):
     values: tuple[Literal, ...]
 
 
-class Matches(msgspec.Struct, frozen=True, gc=False):
+class MatchesPattern(msgspec.Struct, frozen=True, gc=False):
     """A string under a pattern."""
 
     term: Term
@@ -78,7 +78,7 @@ class HasNot(msgspec.Struct, frozen=True, gc=False):
     value: Literal
 
 
-Simple = Present | Absent | Range | NotRange | OneOf | NoneOf | Matches | NotMatches | Has | HasNot
+Simple = Present | Absent | Range | NotRange | OneOf | NoneOf | MatchesPattern | NotMatches | Has | HasNot
 
 
 class AnyOf(msgspec.Struct, frozen=True, gc=False):

@@ -1,7 +1,29 @@
 """Covering and overlap of filters, proved on their normal forms.
 
 `covers(a, b)` true is a proof that a accepts every event b accepts; `overlaps(a, b)` false is a proof that no event is
-accepted by both. The other answers prove nothing: a broker that takes them for "perhaps" is always right.
+accepted by both. The other answers prove nothing.
+
+A broker that takes them for "perhaps" is always right. If a covers b, an entry broker need not know b: a wrong proof
+would lose events, a missing one costs a table entry. If a type's events cannot overlap a filter, the filter is not sent
+there: again only a wrong proof would lose events. So every rule here may give up, and none may guess.
+
+The proof: a covers b if each row of b implies some row of a. A row implies another if it implies each of its
+primitives. To imply a primitive, a row has facts of three sorts:
+
+- by term: one of its own primitives on that term implies it (primitive_relations.py), ranges of one term joined first;
+- by value: the term, or the attribute below `lower` and `size`, has finitely many values left, and each of them passes;
+- by name: the same AnyOf or Opaque part stands in both rows.
+
+A row whose own primitives contradict each other accepts nothing, and is covered by everything; overlap is that test on
+two rows put together.
+
+This is incomplete: a row of b may need several rows of a, as `x IN (1, 2) AND y = 3` needs both of
+`x = 1 AND y > 0 OR x = 2 AND y < 5`. So a row that proves nothing is taken apart at a disjunction inside it, at most
+SPLITS_MAX times, and each piece is tried. A complete procedure is the obvious alternative, but implication between
+such conditions is co-NP-hard, and a stranger chooses the filters.
+
+Cost: rows of a × rows of b × primitives, for each of the pieces. `Extent` reads a filter's facts once for many
+comparisons.
 """
 
 from __future__ import annotations

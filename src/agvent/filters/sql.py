@@ -34,7 +34,7 @@ from agvent.filters.tree import (
 def parse_sql(text: str, known: Collection[str] | None = None) -> Condition:
     """The tree of a selector; a name that is not in `known`, where that is given, is an error."""
     check_text(text)
-    parser = Parser(text.rstrip(), known)
+    parser = SqlParser(text.rstrip(), known)
     count = len(parser.tokens)
     if count == 1:
         return EVERYTHING
@@ -44,7 +44,7 @@ def parse_sql(text: str, known: Collection[str] | None = None) -> Condition:
     return tree
 
 
-class Parser(Operands):
+class SqlParser(Operands):
     """The operators: each method has read what stands left, and `at` is on the operator."""
 
     __slots__ = ()
@@ -173,22 +173,26 @@ class Parser(Operands):
         return result
 
 
-Read = Callable[[Parser, Node, int, int], Node]
-ReadCondition = Callable[[Parser, Node, int, int], Condition]
+Read = Callable[[SqlParser, Node, int, int], Node]
+ReadCondition = Callable[[SqlParser, Node, int, int], Condition]
 
 ARITHMETIC: Final = {SUM: ("+", "-"), PRODUCT: ("*", "/")}
-NEGATED: Final[dict[str, ReadCondition]] = {"BETWEEN": Parser.between, "LIKE": Parser.like, "IN": Parser.membership}
+NEGATED: Final[dict[str, ReadCondition]] = {
+    "BETWEEN": SqlParser.between,
+    "LIKE": SqlParser.like,
+    "IN": SqlParser.membership,
+}
 OPERATORS: Final[dict[str, tuple[int, Read]]] = {
-    **dict.fromkeys(spellings("OR"), (OR, Parser.disjunction)),
-    **dict.fromkeys(spellings("AND"), (AND, Parser.conjunction)),
-    **dict.fromkeys(("=", "<>"), (COMPARISON, Parser.equality)),
-    **dict.fromkeys(("<", "<=", ">", ">="), (COMPARISON, Parser.ordering)),
-    **dict.fromkeys(spellings("BETWEEN"), (COMPARISON, Parser.between)),
-    **dict.fromkeys(spellings("LIKE"), (COMPARISON, Parser.like)),
-    **dict.fromkeys(spellings("IN"), (COMPARISON, Parser.membership)),
-    **dict.fromkeys(spellings("IS"), (COMPARISON, Parser.nullness)),
-    **dict.fromkeys(spellings("NOT"), (COMPARISON, Parser.negated)),
-    **dict.fromkeys(ARITHMETIC[SUM], (SUM, Parser.sum)),
-    **dict.fromkeys(ARITHMETIC[PRODUCT], (PRODUCT, Parser.product)),
+    **dict.fromkeys(spellings("OR"), (OR, SqlParser.disjunction)),
+    **dict.fromkeys(spellings("AND"), (AND, SqlParser.conjunction)),
+    **dict.fromkeys(("=", "<>"), (COMPARISON, SqlParser.equality)),
+    **dict.fromkeys(("<", "<=", ">", ">="), (COMPARISON, SqlParser.ordering)),
+    **dict.fromkeys(spellings("BETWEEN"), (COMPARISON, SqlParser.between)),
+    **dict.fromkeys(spellings("LIKE"), (COMPARISON, SqlParser.like)),
+    **dict.fromkeys(spellings("IN"), (COMPARISON, SqlParser.membership)),
+    **dict.fromkeys(spellings("IS"), (COMPARISON, SqlParser.nullness)),
+    **dict.fromkeys(spellings("NOT"), (COMPARISON, SqlParser.negated)),
+    **dict.fromkeys(ARITHMETIC[SUM], (SUM, SqlParser.sum)),
+    **dict.fromkeys(ARITHMETIC[PRODUCT], (PRODUCT, SqlParser.product)),
 }
 """How tightly a token binds, and who reads on from it."""

@@ -37,7 +37,7 @@ from agvent.filters.tree import (
 )
 
 Foreign = Callable[[Node], str]
-"""What to write for a node that SQL has no words for."""
+"""What to write for a node that SQL cannot express."""
 
 PRECEDENCE: Final[dict[type, int]] = {
     Or: OR,
@@ -66,7 +66,7 @@ def format_expression(node: Node) -> str:
 
 
 def _refuse(node: Node) -> str:
-    raise TranslationError(f"SQL has no words for {type(node).__name__} {node}"[:300])
+    raise TranslationError(f"SQL cannot express {type(node).__name__} {node}"[:300])
 
 
 def write(node: Node, foreign: Foreign) -> str:

@@ -10,7 +10,7 @@ from agvent.errors import CallerError
 from agvent.event import time_of
 from agvent.filters.bounds import too_deep
 from agvent.filters.functions import FUNCTIONS, compiled
-from agvent.filters.sql_reader import Reader
+from agvent.filters.sql_reader import TokenReader
 from agvent.filters.sql_tokens import (
     PLAIN_NAME,
     RESERVED,
@@ -34,7 +34,7 @@ ATTRIBUTES_SHARED_MAX: Final = 4_096
 _shared: dict[str, Attribute] = {}
 
 
-class Operands(Reader):
+class Operands(TokenReader):
     """Each method starts at the token `at` and leaves `at` behind what it read."""
 
     __slots__ = ("shared",)

@@ -32,7 +32,7 @@ KIND_NAMES: Final = {str: "a string", bool: "a boolean", datetime: "a timestamp"
 T = TypeVar("T")
 
 
-class Reader:
+class TokenReader:
     """`at` is the index of the next token; the last token is END."""
 
     __slots__ = ("at", "known", "text", "tokens")

@@ -100,7 +100,7 @@ def number_of(token: str, *, negative: bool = False) -> int | float:
         return -value if negative else value
     found = NUMBER.fullmatch(token)
     if not found or not found.lastgroup:
-        raise CallerError(f"{token!r} is no number", hint="write 12, 0x1F, 017, 12L, 7., .5 or 7E3")
+        raise CallerError(f"{token!r} is not a number", hint="write 12, 0x1F, 017, 12L, 7., .5 or 7E3")
     digits = found[found.lastgroup]
     if found.lastgroup == "float":
         return _finite(-float(digits) if negative else float(digits), token)

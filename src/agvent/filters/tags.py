@@ -138,7 +138,7 @@ def _pair_of(part: Condition) -> tuple[str, str]:
             reading = _other_reading(text)
             if reading is not None and Literal(reading) == other:
                 return tag, _escaped(text)
-    raise TranslationError(f"tag=value has no words for {part}"[:300])
+    raise TranslationError(f"tag=value cannot express {part}"[:300])
 
 
 def _is_tag(tag: str) -> bool:

@@ -80,25 +80,25 @@ def format_channel(tree: Condition) -> str:
         case In(Attribute(("$channel",)), (Literal(str() as text), Literal(int() as number))):
             if _canonical_integer(text) == number and number is not True:
                 return text
-    raise TranslationError(f"a channel has no words for {tree}"[:300])
+    raise TranslationError(f"a channel cannot express {tree}"[:300])
 
 
 def format_integer(tree: Condition) -> str:
     match tree:
         case Compare("=", Attribute(("$topic",)), Literal(int() as topic)) if not isinstance(topic, bool):
             return str(topic)
-    raise TranslationError(f"an integer topic has no words for {tree}"[:300])
+    raise TranslationError(f"an integer topic cannot express {tree}"[:300])
 
 
 def format_topic(tree: Condition) -> str:
     match tree:
         case Compare("=", Attribute(("$topic",)), Literal(str() as topic)) if topic:
             return topic
-    raise TranslationError(f"a topic has no words for {tree}"[:300])
+    raise TranslationError(f"a topic cannot express {tree}"[:300])
 
 
 def format_pattern(tree: Condition) -> str:
     match tree:
         case TopicPattern(Attribute(("$topic",)), pattern) if pattern:
             return pattern
-    raise TranslationError(f"a topic pattern has no words for {tree}"[:300])
+    raise TranslationError(f"a topic pattern cannot express {tree}"[:300])

@@ -16,7 +16,7 @@ from agvent.errors import FilterError, TranslationError
 from agvent.filters.bounds import too_deep
 from agvent.filters.sql_tokens import nearest
 from agvent.filters.tree import Condition, XPath
-from agvent.filters.xpath_tokens import Token, check_characters, declared, tokens
+from agvent.filters.xpath_tokens import XPathToken, check_characters, declared, tokens
 from agvent.filters.xpath_tree import (
     ANY_NODE,
     DESCEND,
@@ -28,19 +28,19 @@ from agvent.filters.xpath_tree import (
     SELF,
     UNION,
     Binary,
-    Call,
     Expression,
     Filtered,
-    Joined,
     KindTest,
+    LocationPath,
+    LocationStep,
     NameTest,
-    Negative,
     Node,
     Number,
-    Path,
     Root,
-    Step,
     Text,
+    XPathCall,
+    XPathJoined,
+    XPathNegative,
     children,
     quoted,
     type_of,
@@ -62,7 +62,7 @@ def parse_xpath(text: str) -> Condition:
     """The condition of an XPath and the prolog before it."""
     check_characters(text)
     namespaces, start = declared(text)
-    expression = _Parser(text, list(tokens(text, start)), namespaces).whole()
+    expression = _XPathParser(text, list(tokens(text, start)), namespaces).whole()
     _check_bounds(expression, text)
     return XPath(write(expression), tuple(namespaces.items()))
 
@@ -70,13 +70,13 @@ def parse_xpath(text: str) -> Condition:
 def expression_of(condition: XPath) -> Expression:
     """The tree of a condition's canonical text."""
     found = list(tokens(condition.expression, 0))
-    return _Parser(condition.expression, found, dict(condition.namespaces)).whole()
+    return _XPathParser(condition.expression, found, dict(condition.namespaces)).whole()
 
 
 def format_xpath(tree: Condition) -> str:
     """The text of a condition that is one XPath."""
     if not isinstance(tree, XPath):
-        raise TranslationError(f"XPath has no words for {type(tree).__name__} {tree}"[:300])
+        raise TranslationError(f"XPath cannot express {type(tree).__name__} {tree}"[:300])
     prolog = "".join(f"declare namespace {prefix} = {quoted(uri)}; " for prefix, uri in tree.namespaces)
     return prolog + tree.expression
 
@@ -96,8 +96,8 @@ def _check_bounds(expression: Expression, text: str) -> None:
         raise FilterError(message, text, 0)
 
 
-class _Parser:
-    def __init__(self, text: str, words: list[Token], namespaces: dict[str, str]) -> None:
+class _XPathParser:
+    def __init__(self, text: str, words: list[XPathToken], namespaces: dict[str, str]) -> None:
         self.text = text
         self.words = words
         self.namespaces = namespaces
@@ -105,7 +105,7 @@ class _Parser:
         self.open = 0
 
     @property
-    def word(self) -> Token:
+    def word(self) -> XPathToken:
         return self.words[self.at]
 
     def whole(self) -> Expression:
@@ -137,8 +137,8 @@ class _Parser:
     def joined(self, op: str, left: Expression, right: Expression) -> Expression:
         if op not in JOINING:
             return Binary(op, left, right)
-        done = left.parts if isinstance(left, Joined) and left.op == op else (left,)
-        return Joined(op, (*done, right))
+        done = left.parts if isinstance(left, XPathJoined) and left.op == op else (left,)
+        return XPathJoined(op, (*done, right))
 
     def unary(self) -> Expression:
         signs = 0
@@ -147,31 +147,31 @@ class _Parser:
             signs += 1
         operand = self.expression(UNION) if signs else self.path()
         for _ in range(signs):
-            operand = Negative(operand)
+            operand = XPathNegative(operand)
         return operand
 
     def path(self) -> Expression:
         """A location path, or a primary expression with what hangs on it."""
         if self.is_primary():
             return self.primary_path()
-        steps: list[Step] = []
+        steps: list[LocationStep] = []
         start = None
         if self.word.text in ("/", "//") and self.word.kind == "operator":
             start = ROOT
             if self.take().text == "/":
                 if not self.is_step():
-                    return Path(start, ())
+                    return LocationPath(start, ())
             else:
                 steps.append(DESCEND)
         return self.steps(start, steps)
 
-    def steps(self, start: Root | Expression | None, steps: list[Step]) -> Path:
+    def steps(self, start: Root | Expression | None, steps: list[LocationStep]) -> LocationPath:
         steps.append(self.step())
         while self.word.kind == "operator" and self.word.text in ("/", "//"):
             if self.take().text == "//":
                 steps.append(DESCEND)
             steps.append(self.step())
-        return Path(start, tuple(steps))
+        return LocationPath(start, tuple(steps))
 
     def is_primary(self) -> bool:
         word = self.word
@@ -211,12 +211,12 @@ class _Parser:
             return inner
         return self.call(word)
 
-    def call(self, name: Token) -> Call:
+    def call(self, name: XPathToken) -> XPathCall:
         self.expect("(", "'('")
         if name.text not in FUNCTIONS:
             hint = nearest(name.text, FUNCTIONS) or "the functions are those of XPath 1.0"
             raise self.error(f"there is no function {name.text}()", name, hint)
-        places: list[Token] = []
+        places: list[XPathToken] = []
         args: list[Expression] = []
         while not (self.word.text == ")" and not args):
             places.append(self.word)
@@ -230,9 +230,9 @@ class _Parser:
             raise self.error(f"{name.text}() takes {_amount(signature.least, signature.most)}", name)
         if signature.nodes and args:
             self.nodes(args[0], places[0])
-        return Call(name.text, tuple(args))
+        return XPathCall(name.text, tuple(args))
 
-    def step(self) -> Step:
+    def step(self) -> LocationStep:
         word = self.word
         if word[:2] == ("sign", "."):
             self.take()
@@ -241,7 +241,7 @@ class _Parser:
             self.take()
             return PARENT
         axis = self.axis()
-        return Step(axis, self.test(), self.predicates())
+        return LocationStep(axis, self.test(), self.predicates())
 
     def axis(self) -> str:
         word = self.word
@@ -270,7 +270,7 @@ class _Parser:
             raise self.error(f"the prefix {prefix!r} is not declared", word, hint)
         return NameTest(prefix if colon else None, local)
 
-    def check_name(self, word: Token) -> None:
+    def check_name(self, word: XPathToken) -> None:
         """libxml2 reads XML names by an older edition, with fewer letters, than those its documents may have."""
         try:
             if not word.text.isascii():
@@ -279,7 +279,7 @@ class _Parser:
             message = f"{word.text!r} has a letter that libxml2's XPath does not read in names"
             raise self.error(message, word, "write *[local-name() = '…'] instead") from None
 
-    def kind_test(self, word: Token) -> KindTest:
+    def kind_test(self, word: XPathToken) -> KindTest:
         if word.text not in KINDS:
             hint = "functions stand before a path, not in it" if word.text in FUNCTIONS else nearest(word.text, KINDS)
             raise self.error(f"{word.text}() is no node test", word, hint)
@@ -298,13 +298,13 @@ class _Parser:
             self.expect("]", "an operator or ']'")
         return tuple(found)
 
-    def nodes(self, node: Expression, place: Token) -> Expression:
+    def nodes(self, node: Expression, place: XPathToken) -> Expression:
         """The expression if it gives a node-set."""
         if type_of(node) != NODES:
             raise self.error(f"expected {NODES}, found {type_of(node)}", place)
         return node
 
-    def take(self) -> Token:
+    def take(self) -> XPathToken:
         word = self.word
         if word.kind != "end":
             self.at += 1
@@ -315,7 +315,7 @@ class _Parser:
             raise self.unexpected(expected)
         self.take()
 
-    def error(self, message: str, word: Token, hint: str | None = None) -> FilterError:
+    def error(self, message: str, word: XPathToken, hint: str | None = None) -> FilterError:
         return FilterError(message, self.text, word.position, hint=hint)
 
     def unexpected(self, expected: str) -> FilterError:

@@ -11,7 +11,7 @@ from agvent import limits
 from agvent.event import Event
 from agvent.filters.tree import Condition, XPath, walk
 from agvent.filters.xpath import expression_of
-from agvent.filters.xpath_work import Work, steps, work_of
+from agvent.filters.xpath_cost import Work, steps, work_of
 from agvent.xml import Document, document
 
 DEPTH_MAX: Final = limits.XML_DEPTH_MAX + 3

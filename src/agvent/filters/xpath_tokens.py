@@ -42,7 +42,7 @@ OPERAND_FOLLOWS: Final = frozenset({"@", "::", "(", "[", ","})
 RESERVED_PREFIXES: Final = ("xml", "xmlns")
 
 
-class Token(NamedTuple):
+class XPathToken(NamedTuple):
     """`kind` is name, number, text, operator, sign or end."""
 
     kind: str
@@ -62,7 +62,7 @@ def check_characters(text: str) -> None:
     check_text(text)
     wrong = NOT_XML.search(text)
     if wrong:
-        raise FilterError(f"U+{ord(wrong[0]):04X} is no character of XML", text, wrong.start())
+        raise FilterError(f"U+{ord(wrong[0]):04X} is not a character of XML", text, wrong.start())
 
 
 def declared(text: str) -> Declared:
@@ -88,20 +88,20 @@ def declared(text: str) -> Declared:
     return Declared(namespaces, end)
 
 
-def tokens(text: str, start: int) -> Iterator[Token]:
+def tokens(text: str, start: int) -> Iterator[XPathToken]:
     """The words from `start` on; the last is of kind end."""
-    before: Token | None = None
+    before: XPathToken | None = None
     position = start
     while before is None or before.kind != "end":
         found = TOKEN.match(text, position)
         assert found, "a sign is any character"
         kind = str(found.lastgroup)
-        before = Token(_kind(kind, found[kind], before), found[kind], found.start(kind))
+        before = XPathToken(_kind(kind, found[kind], before), found[kind], found.start(kind))
         yield before
         position = found.end()
 
 
-def _kind(kind: str, text: str, before: Token | None) -> str:
+def _kind(kind: str, text: str, before: XPathToken | None) -> str:
     """XPath 1.0 §3.7: after an operand, `*` and a name are operators."""
     after_operand = before is not None and before.kind != "operator" and before.text not in OPERAND_FOLLOWS
     if text == "*" and kind == "sign":

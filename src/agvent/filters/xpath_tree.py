@@ -28,12 +28,12 @@ class Text(msgspec.Struct, frozen=True, gc=False):
     value: str
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class XPathCall(msgspec.Struct, frozen=True, gc=False):
     name: str
     args: tuple[Expression, ...]
 
 
-class Negative(msgspec.Struct, frozen=True, gc=False):
+class XPathNegative(msgspec.Struct, frozen=True, gc=False):
     operand: Expression
 
 
@@ -45,7 +45,7 @@ class Binary(msgspec.Struct, frozen=True, gc=False):
     right: Expression
 
 
-class Joined(msgspec.Struct, frozen=True, gc=False):
+class XPathJoined(msgspec.Struct, frozen=True, gc=False):
     """Two or more parts joined by `and`, `or` or `|`."""
 
     op: str
@@ -66,7 +66,7 @@ class KindTest(msgspec.Struct, frozen=True, gc=False):
     target: str | None = None
 
 
-class Step(msgspec.Struct, frozen=True, gc=False):
+class LocationStep(msgspec.Struct, frozen=True, gc=False):
     axis: str
     test: NameTest | KindTest
     predicates: tuple[Expression, ...] = ()
@@ -76,11 +76,11 @@ class Root(msgspec.Struct, frozen=True, gc=False):
     """Where an absolute path starts."""
 
 
-class Path(msgspec.Struct, frozen=True, gc=False):
+class LocationPath(msgspec.Struct, frozen=True, gc=False):
     """Steps from the context node (start None), from the document, or from the nodes of an expression."""
 
     start: Root | Expression | None
-    steps: tuple[Step, ...]
+    steps: tuple[LocationStep, ...]
 
 
 class Filtered(msgspec.Struct, frozen=True, gc=False):
@@ -90,14 +90,14 @@ class Filtered(msgspec.Struct, frozen=True, gc=False):
     predicates: tuple[Expression, ...]
 
 
-Expression = Number | Text | Call | Negative | Binary | Joined | Path | Filtered
-Node = Expression | Step
+Expression = Number | Text | XPathCall | XPathNegative | Binary | XPathJoined | LocationPath | Filtered
+Node = Expression | LocationStep
 
 ROOT: Final = Root()
 ANY_NODE: Final = KindTest("node")
-DESCEND: Final = Step("descendant-or-self", ANY_NODE)
-SELF: Final = Step("self", ANY_NODE)
-PARENT: Final = Step("parent", ANY_NODE)
+DESCEND: Final = LocationStep("descendant-or-self", ANY_NODE)
+SELF: Final = LocationStep("self", ANY_NODE)
+PARENT: Final = LocationStep("parent", ANY_NODE)
 
 OR, AND, EQUALITY, RELATION, SUM, PRODUCT, UNARY, UNION, PRIMARY = range(1, 10)
 PRECEDENCE: Final = {
@@ -111,7 +111,7 @@ PRECEDENCE: Final = {
 }
 
 
-class Signature(msgspec.Struct, frozen=True, gc=False):
+class XPathSignature(msgspec.Struct, frozen=True, gc=False):
     """What a function gives and takes; `nodes` tells whether its argument must be a node-set."""
 
     result: str
@@ -121,34 +121,34 @@ class Signature(msgspec.Struct, frozen=True, gc=False):
 
 
 CONCAT_MAX: Final = 4_096
-FUNCTIONS: Final[dict[str, Signature]] = {
-    "last": Signature(NUMBER, 0, 0),
-    "position": Signature(NUMBER, 0, 0),
-    "count": Signature(NUMBER, 1, 1, nodes=True),
-    "id": Signature(NODES, 1, 1),
-    "local-name": Signature(STRING, 0, 1, nodes=True),
-    "namespace-uri": Signature(STRING, 0, 1, nodes=True),
-    "name": Signature(STRING, 0, 1, nodes=True),
-    "string": Signature(STRING, 0, 1),
-    "concat": Signature(STRING, 2, CONCAT_MAX),
-    "starts-with": Signature(BOOLEAN, 2, 2),
-    "contains": Signature(BOOLEAN, 2, 2),
-    "substring-before": Signature(STRING, 2, 2),
-    "substring-after": Signature(STRING, 2, 2),
-    "substring": Signature(STRING, 2, 3),
-    "string-length": Signature(NUMBER, 0, 1),
-    "normalize-space": Signature(STRING, 0, 1),
-    "translate": Signature(STRING, 3, 3),
-    "boolean": Signature(BOOLEAN, 1, 1),
-    "not": Signature(BOOLEAN, 1, 1),
-    "true": Signature(BOOLEAN, 0, 0),
-    "false": Signature(BOOLEAN, 0, 0),
-    "lang": Signature(BOOLEAN, 1, 1),
-    "number": Signature(NUMBER, 0, 1),
-    "sum": Signature(NUMBER, 1, 1, nodes=True),
-    "floor": Signature(NUMBER, 1, 1),
-    "ceiling": Signature(NUMBER, 1, 1),
-    "round": Signature(NUMBER, 1, 1),
+FUNCTIONS: Final[dict[str, XPathSignature]] = {
+    "last": XPathSignature(NUMBER, 0, 0),
+    "position": XPathSignature(NUMBER, 0, 0),
+    "count": XPathSignature(NUMBER, 1, 1, nodes=True),
+    "id": XPathSignature(NODES, 1, 1),
+    "local-name": XPathSignature(STRING, 0, 1, nodes=True),
+    "namespace-uri": XPathSignature(STRING, 0, 1, nodes=True),
+    "name": XPathSignature(STRING, 0, 1, nodes=True),
+    "string": XPathSignature(STRING, 0, 1),
+    "concat": XPathSignature(STRING, 2, CONCAT_MAX),
+    "starts-with": XPathSignature(BOOLEAN, 2, 2),
+    "contains": XPathSignature(BOOLEAN, 2, 2),
+    "substring-before": XPathSignature(STRING, 2, 2),
+    "substring-after": XPathSignature(STRING, 2, 2),
+    "substring": XPathSignature(STRING, 2, 3),
+    "string-length": XPathSignature(NUMBER, 0, 1),
+    "normalize-space": XPathSignature(STRING, 0, 1),
+    "translate": XPathSignature(STRING, 3, 3),
+    "boolean": XPathSignature(BOOLEAN, 1, 1),
+    "not": XPathSignature(BOOLEAN, 1, 1),
+    "true": XPathSignature(BOOLEAN, 0, 0),
+    "false": XPathSignature(BOOLEAN, 0, 0),
+    "lang": XPathSignature(BOOLEAN, 1, 1),
+    "number": XPathSignature(NUMBER, 0, 1),
+    "sum": XPathSignature(NUMBER, 1, 1, nodes=True),
+    "floor": XPathSignature(NUMBER, 1, 1),
+    "ceiling": XPathSignature(NUMBER, 1, 1),
+    "round": XPathSignature(NUMBER, 1, 1),
 }
 """The core library (XPath 1.0 §4)."""
 
@@ -156,13 +156,13 @@ FUNCTIONS: Final[dict[str, Signature]] = {
 def type_of(node: Expression) -> str:
     """What an expression gives, whatever the document."""
     match node:
-        case Path() | Filtered() | Joined("|", _):
+        case LocationPath() | Filtered() | XPathJoined("|", _):
             return NODES
-        case Number() | Negative():
+        case Number() | XPathNegative():
             return NUMBER
         case Text():
             return STRING
-        case Call(name, _):
+        case XPathCall(name, _):
             return FUNCTIONS[name].result
         case Binary(op, _, _):
             return NUMBER if PRECEDENCE[op] in (SUM, PRODUCT) else BOOLEAN
@@ -173,17 +173,17 @@ def type_of(node: Expression) -> str:
 def children(node: Node) -> tuple[Node, ...]:
     """What stands directly below, left to right."""
     match node:
-        case Call(_, args):
+        case XPathCall(_, args):
             return args
-        case Negative(operand):
+        case XPathNegative(operand):
             return (operand,)
         case Binary(_, left, right):
             return (left, right)
-        case Joined(_, parts):
+        case XPathJoined(_, parts):
             return parts
-        case Step(_, _, predicates):
+        case LocationStep(_, _, predicates):
             return predicates
-        case Path(start, steps):
+        case LocationPath(start, steps):
             return steps if start is None or isinstance(start, Root) else (start, *steps)
         case Filtered(primary, predicates):
             return (primary, *predicates)
@@ -205,18 +205,18 @@ def write(node: Expression) -> str:
             return text
         case Text(value):
             return quoted(value)
-        case Call(name, args):
+        case XPathCall(name, args):
             return f"{name}({', '.join(map(write, args))})"
-        case Negative(operand):
+        case XPathNegative(operand):
             return f"-{_within(operand, UNARY)}"
         case Binary(op, left, right):
             level = PRECEDENCE[op]
             return f"{_within(left, level)} {op} {_within(right, level + 1)}"
-        case Joined(op, parts):
+        case XPathJoined(op, parts):
             return f" {op} ".join(_within(part, PRECEDENCE[op] + 1) for part in parts)
         case Filtered(primary, predicates):
             return _primary(primary) + _predicates(predicates)
-        case Path(start, steps):
+        case LocationPath(start, steps):
             return _path(start, steps)
 
 
@@ -227,29 +227,29 @@ def quoted(text: str) -> str:
 
 def _within(node: Expression, floor: int) -> str:
     """In parentheses if it binds more loosely than the floor, or is a lone `/`, which would swallow what follows."""
-    alone = isinstance(node, Path) and node.start == ROOT and not node.steps
+    alone = isinstance(node, LocationPath) and node.start == ROOT and not node.steps
     return write(node) if _precedence(node) >= floor and not alone else f"({write(node)})"
 
 
 def _precedence(node: Expression) -> int:
     match node:
-        case Binary(op, _, _) | Joined(op, _):
+        case Binary(op, _, _) | XPathJoined(op, _):
             return PRECEDENCE[op]
-        case Negative():
+        case XPathNegative():
             return UNARY
         case _:
             return PRIMARY
 
 
 def _primary(node: Expression) -> str:
-    return write(node) if isinstance(node, (Number, Text, Call)) else f"({write(node)})"
+    return write(node) if isinstance(node, (Number, Text, XPathCall)) else f"({write(node)})"
 
 
 def _predicates(predicates: tuple[Expression, ...]) -> str:
     return "".join(f"[{write(one)}]" for one in predicates)
 
 
-def _path(start: Root | Expression | None, steps: tuple[Step, ...]) -> str:
+def _path(start: Root | Expression | None, steps: tuple[LocationStep, ...]) -> str:
     text = ""
     if isinstance(start, Filtered):
         text = write(start)
@@ -267,7 +267,7 @@ def _path(start: Root | Expression | None, steps: tuple[Step, ...]) -> str:
     return text
 
 
-def _step(step: Step) -> str:
+def _step(step: LocationStep) -> str:
     if step == SELF:
         return "."
     if step == PARENT:

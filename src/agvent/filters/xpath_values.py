@@ -35,20 +35,20 @@ from agvent.filters.normal import Opaque, Primitive, Row, Rows
 from agvent.filters.primitives import Has, Present, Range
 from agvent.filters.tree import Attribute, Literal, XPath
 from agvent.filters.xpath import expression_of
+from agvent.filters.xpath_cost import steps, work_of
 from agvent.filters.xpath_tree import (
     DESCEND,
     ROOT,
     SELF,
     Binary,
     Expression,
-    Joined,
+    LocationPath,
+    LocationStep,
     NameTest,
     Number,
-    Path,
-    Step,
     Text,
+    XPathJoined,
 )
-from agvent.filters.xpath_work import steps, work_of
 
 XML: Final = "$xml"
 EACH, SEVERAL, LARGE, ALONE = "each", "several", "large", "alone"
@@ -57,11 +57,11 @@ CHILD, DESCENDANT = "/", "//"
 FLIPPED: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "="}
 ALTERNATIVES_MAX: Final = limits.DISJUNCTS_MAX // 2
 """Each is two rows: one decides, the other is confirmed."""
-ROOT_ELEMENT: Final = Step("child", NameTest(None, "*"))
+ROOT_ELEMENT: Final = LocationStep("child", NameTest(None, "*"))
 XML_NAMESPACE: Final = "http://www.w3.org/XML/1998/namespace"
 
 
-class Asked(NamedTuple):
+class ValueTest(NamedTuple):
     """What a filter asks of one value below its context: `op` is one of = < <= > >= and `literal` what it is compared
     with; without `op`, whether it is there. The value "" is the element of the context itself."""
 
@@ -75,7 +75,7 @@ class Narrowed(NamedTuple):
     """Alternatives of things asked, one of which holds if the XPath does. If they are `whole`, it then does, given that
     the context is alone, or whatever the document has if they are `single`."""
 
-    alternatives: tuple[tuple[Asked, ...], ...]
+    alternatives: tuple[tuple[ValueTest, ...], ...]
     whole: bool
     single: bool
 
@@ -100,15 +100,15 @@ def rows_of(node: XPath) -> Rows:
     return decided + tuple((*_row(one, asked), opaque) for one in found.alternatives)
 
 
-def _row(asked: Iterable[Asked], mode: str) -> Row:
+def _row(asked: Iterable[ValueTest], mode: str) -> Row:
     return tuple(_primitive(one, mode) for one in dict.fromkeys(asked))
 
 
-def _alone(asked: Iterable[Asked]) -> Row:
+def _alone(asked: Iterable[ValueTest]) -> Row:
     return tuple(Present(Attribute((XML, ALONE, context))) for context in dict.fromkeys(one.context for one in asked))
 
 
-def _primitive(asked: Asked, mode: str) -> Primitive:
+def _primitive(asked: ValueTest, mode: str) -> Primitive:
     context, value, op, literal = asked
     term = Attribute((XML, mode, context, value) if value else (XML, mode, context))
     if not op:
@@ -128,21 +128,21 @@ class _Reader:
     def expression(self, node: Expression) -> Narrowed:
         """A whole XPath: a path, a path compared with a literal, or several of those joined."""
         match node:
-            case Path(start, path) if path and start in (None, ROOT):
+            case LocationPath(start, path) if path and start in (None, ROOT):
                 return self.path(path if start is not None else (ROOT_ELEMENT, *path))
-            case Binary(op, Path() as left, (Number() | Text()) as right) if left.steps:
+            case Binary(op, LocationPath() as left, (Number() | Text()) as right) if left.steps:
                 return self.expression(_compared(left, op, right))
-            case Binary(op, (Number() | Text()) as left, Path() as right) if op in FLIPPED and right.steps:
+            case Binary(op, (Number() | Text()) as left, LocationPath() as right) if op in FLIPPED and right.steps:
                 return self.expression(_compared(right, FLIPPED[op], left))
-            case Joined("or" | "|", parts):
+            case XPathJoined("or" | "|", parts):
                 return _any([self.expression(part) for part in parts])
-            case Joined(_, parts):
+            case XPathJoined(_, parts):
                 found = [self.expression(part) for part in parts]
                 return _all(found)._replace(single=all(part.single for part in found))
             case _:
                 return UNKNOWN
 
-    def path(self, path: tuple[Step, ...]) -> Narrowed:
+    def path(self, path: tuple[LocationStep, ...]) -> Narrowed:
         """The context is the path up to its first predicate, or up to its attribute."""
         last = next((at for at, step in enumerate(path) if step.predicates), len(path) - 1)
         while last >= 0 and (path[last].axis == "attribute" or path[last].test == SELF.test):
@@ -154,11 +154,11 @@ class _Reader:
         if last + 1 < len(path):
             parts.append(self.below(context, path[last + 1 :]))
         if not parts:
-            return _one(Asked(context, ""))
+            return _one(ValueTest(context, ""))
         found = _all(parts)  # where nothing is known of an element, it still has to be there
-        return found._replace(alternatives=tuple(one or (Asked(context, ""),) for one in found.alternatives))
+        return found._replace(alternatives=tuple(one or (ValueTest(context, ""),) for one in found.alternatives))
 
-    def location(self, path: tuple[Step, ...]) -> str:
+    def location(self, path: tuple[LocationStep, ...]) -> str:
         """Child and descendant steps by name, as text: `/menu//price`. Empty if there are others."""
         text, axis = "", CHILD
         for step in path:
@@ -174,7 +174,7 @@ class _Reader:
             axis = CHILD
         return text if axis == CHILD else ""
 
-    def below(self, context: str, path: tuple[Step, ...]) -> Narrowed:
+    def below(self, context: str, path: tuple[LocationStep, ...]) -> Narrowed:
         """A path below the context. Predicates of its last step are about that value: more than one thing asked of it
         would have to hold at one node."""
         value = self.value(path)
@@ -182,11 +182,11 @@ class _Reader:
             return UNKNOWN
         parts = [self.predicate(one, context, path) for one in path[-1].predicates]
         if not parts:
-            return _one(Asked(context, value))
+            return _one(ValueTest(context, value))
         found = _all(parts)
         return found._replace(whole=found.whole and found.single)
 
-    def value(self, path: tuple[Step, ...]) -> str:
+    def value(self, path: tuple[LocationStep, ...]) -> str:
         """Child steps by name, and perhaps an attribute, as text: `price`, `order/@id`, `.`. Empty if there are
         others."""
         names: list[str] = []
@@ -201,7 +201,7 @@ class _Reader:
             names.append(("@" if step.axis == "attribute" else "") + tag)
         return "\n".join(names) or "."
 
-    def tag(self, step: Step) -> str:
+    def tag(self, step: LocationStep) -> str:
         """A name as lxml has it, `{urn:menu}price`; `*` is any element. Empty if the step is not by name."""
         test = step.test
         if not isinstance(test, NameTest) or (test.local == "*" and test.prefix is not None):
@@ -211,50 +211,50 @@ class _Reader:
         uri = XML_NAMESPACE if test.prefix == "xml" else self.namespaces[test.prefix]
         return f"{{{uri}}}{test.local}"
 
-    def predicate(self, node: Expression, context: str, at: tuple[Step, ...]) -> Narrowed:
+    def predicate(self, node: Expression, context: str, at: tuple[LocationStep, ...]) -> Narrowed:
         """A predicate at a value. A number alone is a position and narrows nothing."""
         match node:
-            case Joined("and", parts):
+            case XPathJoined("and", parts):
                 return _all([self.predicate(part, context, at) for part in parts])
-            case Joined("or", parts):
+            case XPathJoined("or", parts):
                 return _any([self.predicate(part, context, at) for part in parts])
-            case Path(None, path):
+            case LocationPath(None, path):
                 return self.asked(context, at, path, "", Text(""))
-            case Binary(op, Path(None, path), (Number() | Text()) as right):
+            case Binary(op, LocationPath(None, path), (Number() | Text()) as right):
                 return self.asked(context, at, path, op, right)
-            case Binary(op, (Number() | Text()) as left, Path(None, path)) if op in FLIPPED:
+            case Binary(op, (Number() | Text()) as left, LocationPath(None, path)) if op in FLIPPED:
                 return self.asked(context, at, path, FLIPPED[op], left)
             case _:
                 return UNKNOWN
 
     def asked(
-        self, context: str, at: tuple[Step, ...], path: tuple[Step, ...], op: str, right: Number | Text
+        self, context: str, at: tuple[LocationStep, ...], path: tuple[LocationStep, ...], op: str, right: Number | Text
     ) -> Narrowed:
         if any(step.predicates for step in path):
             return UNKNOWN
-        value = self.value((*(Step(step.axis, step.test) for step in at), *path))
+        value = self.value((*(LocationStep(step.axis, step.test) for step in at), *path))
         if not value or (op and op not in FLIPPED) or (isinstance(right, Text) and op not in ("", "=")):
             return UNKNOWN
         literal = right.value if isinstance(right, Text) else number_of(right.text)
         if isinstance(literal, float) and not math.isfinite(literal):
             return UNKNOWN
-        return _one(Asked(context, value, op, literal))
+        return _one(ValueTest(context, value, op, literal))
 
 
-def _compared(path: Path, op: str, literal: Number | Text) -> Path:
+def _compared(path: LocationPath, op: str, literal: Number | Text) -> LocationPath:
     """`/menu/price > 5` is true exactly if `/menu/price[. > 5]` finds a node."""
     *before, last = path.steps
-    predicate = Binary(op, Path(None, (SELF,)), literal)
-    return Path(path.start, (*before, Step(last.axis, last.test, (*last.predicates, predicate))))
+    predicate = Binary(op, LocationPath(None, (SELF,)), literal)
+    return LocationPath(path.start, (*before, LocationStep(last.axis, last.test, (*last.predicates, predicate))))
 
 
-def _one(asked: Asked) -> Narrowed:
+def _one(asked: ValueTest) -> Narrowed:
     return Narrowed(((asked,),), whole=True, single=True)
 
 
 def _all(parts: list[Narrowed]) -> Narrowed:
     """What holds if all parts do; alternatives that would be too many narrow nothing."""
-    out: tuple[tuple[Asked, ...], ...] = ((),)
+    out: tuple[tuple[ValueTest, ...], ...] = ((),)
     whole = all(part.whole for part in parts)
     for part in parts:
         if len(out) * len(part.alternatives) > ALTERNATIVES_MAX:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from agvent.filters.subscription import Subscription
-from agvent.matching.arrays import I32, I64
-from agvent.matching.batch import Rejected, Unanswered
+from agvent.matching.columns.arrays import I32, I64
+from agvent.matching.columns.column_batch import Rejected, Unanswered
 
 if TYPE_CHECKING:
     import pyarrow

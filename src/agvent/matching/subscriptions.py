@@ -7,6 +7,7 @@ the same on request, and other changes go on meanwhile too.
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
@@ -20,17 +21,17 @@ from agvent.event import Event, event_of
 from agvent.filters.evaluate import Behaviours
 from agvent.filters.explain import Explanation, explain
 from agvent.filters.subscription import Subscription
-from agvent.matching.arrays import U64
-from agvent.matching.batch import Batch
-from agvent.matching.encode import encode_events
-from agvent.matching.json_lines import encode_json
+from agvent.matching.columns.arrays import U64
+from agvent.matching.columns.column_batch import ColumnBatch
+from agvent.matching.encoders.events import encode_events
+from agvent.matching.encoders.json_lines import encode_json
+from agvent.matching.index.freeze import Arrays, Description, freeze, thaw, unfreeze
+from agvent.matching.index.search import search, search_one
+from agvent.matching.index.state import Compaction, IndexState
+from agvent.matching.index.statistics import Statistics, statistics
 from agvent.matching.matches import Matches
-from agvent.matching.names import names_read
-from agvent.matching.rows import Prepared
-from agvent.matching.saved import Arrays, Description, freeze, thaw, unfreeze
-from agvent.matching.search import search, search_one
-from agvent.matching.state import Compaction, State
-from agvent.matching.statistics import Statistics, statistics
+from agvent.matching.rows.names_read import names_read
+from agvent.matching.rows.row_store import Prepared
 
 if TYPE_CHECKING:
     import pyarrow
@@ -65,7 +66,7 @@ class Subscriptions:
     """
 
     def __init__(self, subscriptions: Iterable[Subscription] = ()) -> None:
-        self._state = State.empty()
+        self._state = IndexState.empty()
         self._saved_count: int | None = None
         self._by_id: dict[str, int] = {}
         self._retired = 0
@@ -111,6 +112,14 @@ class Subscriptions:
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._ordinals))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Subscriptions:
+        """The same index, which changes on its own from here on: a copy finds the same matches in the same order."""
+        with self._compacting, self._lock:
+            other = memo[id(self)] = Subscriptions()
+            own = {name: value for name, value in vars(self).items() if name not in ("_lock", "_compacting")}
+            vars(other).update(copy.deepcopy(own, memo))
+        return other
 
     @property
     def batch_rows(self) -> int:
@@ -224,9 +233,9 @@ class Subscriptions:
             self._compacting.release()
         return True
 
-    def _renewed(self) -> tuple[State, dict[str, int]]:
+    def _renewed(self) -> tuple[IndexState, dict[str, int]]:
         """The subscriptions in force in a state that knows nothing of earlier ones."""
-        old, new = self._state, State.empty()
+        old, new = self._state, IndexState.empty()
         by_id: dict[str, int] = {}
         for id, ordinal in self._by_id.items():
             subscription = old.known[ordinal]
@@ -297,11 +306,11 @@ class Subscriptions:
         return statistics(self._state, len(self))
 
 
-def _encoded(events: Any, state: State) -> Batch:
+def _encoded(events: Any, state: IndexState) -> ColumnBatch:
     if isinstance(events, (bytes, bytearray, memoryview)):
         return encode_json(events, state.store.slots, state.strings)
     if hasattr(events, "schema"):
-        from agvent.matching.arrow import encode_arrow, whole  # noqa: PLC0415 - pyarrow is for those who use it
+        from agvent.matching.encoders.arrow import encode_arrow, whole  # noqa: PLC0415 - pyarrow is for those who use it
 
         return encode_arrow(whole(events), state.store.slots, state.strings)
     return encode_events(events, state.store.slots, state.strings)

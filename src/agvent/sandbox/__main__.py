@@ -17,32 +17,32 @@ from pathlib import Path
 from typing import IO, Any
 
 from agvent import limits
-from agvent.agents.code import Programs
-from agvent.agents.hiding import HostKeys
+from agvent.agents.execution.signed_programs import Programs
+from agvent.agents.secrecy.hidden_fields import HostKeys
 from agvent.errors import AdmissionError, SandboxFault
 from agvent.sandbox.host import SandboxHost, report
-from agvent.sandbox.keys import host_keys, make_host_key
-from agvent.sandbox.requests import (
-    Admit,
-    Admitted,
-    Arrive,
-    Begin,
-    Begun,
-    Forget,
-    Forgotten,
-    Grant,
-    Granted,
-    HasArrived,
-    HasRouted,
-    Listed,
-    ListQuarantined,
-    Ran,
-    Release,
-    Released,
+from agvent.sandbox.key_file import host_keys, make_host_key
+from agvent.sandbox.pipe_messages import (
+    HostAdmit,
+    HostAdmitted,
+    HostArrive,
+    HostArrived,
+    HostBegin,
+    HostForget,
+    HostForgotten,
+    HostListQuarantined,
+    HostQuarantined,
+    HostRan,
+    HostReady,
+    HostRelease,
+    HostReleased,
+    HostRoute,
+    HostRouted,
+    HostRun,
+    HostTrust,
+    HostTrusted,
     Reply,
     Request,
-    Route,
-    Run,
     fault_reply,
     framed,
     read,
@@ -53,29 +53,29 @@ from agvent.sandbox.requests import (
 def reply_to(host: SandboxHost, request: Request) -> Reply:
     """Carries out a request."""
     match request:
-        case Run(number, tasks):
-            return Ran(number, tuple(host.run(tasks)))
-        case Arrive(number, arrival):
-            return HasArrived(number, host.arrive(arrival))
-        case Route(number, stops):
-            return HasRouted(number, tuple(host.route(stops)))
-        case Admit(number, signed, load):
+        case HostRun(number, tasks):
+            return HostRan(number, tuple(host.run(tasks)))
+        case HostArrive(number, arrival):
+            return HostArrived(number, host.arrive(arrival))
+        case HostRoute(number, stops):
+            return HostRouted(number, tuple(host.route(stops)))
+        case HostAdmit(number, signed, load):
             try:
                 host.admit(signed, load=load)
             except AdmissionError as error:
-                return Admitted(number, error.message)
-            return Admitted(number, "")
-        case Grant(number, principal, key):
+                return HostAdmitted(number, error.message)
+            return HostAdmitted(number, "")
+        case HostTrust(number, principal, key):
             host.programs.grant(principal, key)
-            return Granted(number)
-        case Forget(number, program):
+            return HostTrusted(number)
+        case HostForget(number, program):
             host.programs.forget(program)
-            return Forgotten(number)
-        case Release(number, program):
-            return Released(number, host.release(program))
-        case ListQuarantined(number):
-            return Listed(number, host.quarantined())
-        case Begin():
+            return HostForgotten(number)
+        case HostRelease(number, program):
+            return HostReleased(number, host.release(program))
+        case HostListQuarantined(number):
+            return HostQuarantined(number, host.quarantined())
+        case HostBegin():
             raise AssertionError("a host begins once")
 
 
@@ -90,7 +90,7 @@ def framed_reply(host: SandboxHost, request: Request) -> bytes:
 
 def serve(requests: IO[bytes], replies: IO[bytes], keys: HostKeys) -> None:
     """Answers requests until there are no more. Each has a thread; a principal's still take turns."""
-    begin: Begin = read(requests)
+    begin: HostBegin = read(requests)
     host = SandboxHost(Programs(begin.grants), keys, workers=begin.workers, allowances=begin.allowances)
     lock = threading.Lock()
 
@@ -105,7 +105,7 @@ def serve(requests: IO[bytes], replies: IO[bytes], keys: HostKeys) -> None:
             os._exit(1)
 
     with host, ThreadPoolExecutor(limits.HOST_REQUESTS_MAX) as threads:
-        write(replies, Begun(begin.number, keys.public))
+        write(replies, HostReady(begin.number, keys.public))
         while (request := read(requests)) is not None:
             threads.submit(answer, request)
 

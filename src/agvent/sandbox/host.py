@@ -1,9 +1,29 @@
 """The sandbox host: tasks in, answers out, whatever the programs do.
 
-A turn is a chunk of calls of one principal's program. If it breaches a limit, its calls run again alone: the one that
-did it has the fault, the others have their answers. A call that did it before runs alone from the start, after the
-others. What a turn raises that nobody foresaw ends there too: it is a fault of that turn's, and where it was raised is
-on standard error.
+A *turn* is a chunk of calls of one principal's program, in one worker. A principal has one turn at a time
+(principal_queues.py), so it cannot take the workers from others. Each call of a turn goes one of these ways:
+
+    quarantined   its program or this call ran into limits before: a fault, nothing runs
+    kept          the same call on the same state was answered: behaviours are pure, the answer is given again
+    together      it runs with the other calls of the chunk, in one feed of the worker
+    alone         it runs by itself: it ran into a limit before, or a chunk that it was in did
+
+If a chunk breaches a limit, nobody knows which call did it. So its calls run again, each alone: the guilty one has the
+fault, the others have their answers. Calls that were answered before go first, suspects last, and all of them share the
+time of one batch. Invariants:
+
+- every call of a task has exactly one answer, a value or a fault, and an answer is judged before it leaves;
+- a fault counts against the call that caused it, or against the program if it failed before any call began;
+- nothing that a program does ends another principal's turn;
+- an error that nobody foresaw ends at the boundary of its turn. It is a fault of that turn, and standard error says
+  where it was raised, never with which values: those may be hidden fields.
+
+To blame the whole program at the first breach is the obvious alternative, and wrong: arguments are a subscriber's
+choice, so a stranger could put a publisher's program into quarantine. To run every call alone is another: a feed of the
+worker costs more than most calls.
+
+Cost: a chunk of BATCH_CALLS_MAX calls is one exchange with a worker; a breach costs at most the time of one more
+batch and of the call that overruns it.
 """
 
 from __future__ import annotations
@@ -20,18 +40,15 @@ from itertools import groupby
 from typing import Any, NamedTuple, Self
 
 from agvent import limits
-from agvent.agents.code import Programs, SignedProgram
-from agvent.agents.hiding import HostKeys
-from agvent.agents.inside import run_inside
-from agvent.agents.manager_agent import ManagerAgent
-from agvent.agents.program import Program
-from agvent.agents.quarantine import Quarantine
-from agvent.agents.sandbox import (
+from agvent.agents.authoring.program import Program
+from agvent.agents.execution.opaque_conditions import run_inside
+from agvent.agents.execution.quarantine import Quarantine
+from agvent.agents.execution.sandbox import (
     NO_ROUTE,
     Arrival,
-    Arrived,
+    ArrivalReply,
     Driven,
-    Opened,
+    OpenedTasks,
     Quarantined,
     Task,
     Visit,
@@ -39,12 +56,15 @@ from agvent.agents.sandbox import (
     opened,
     said,
 )
-from agvent.agents.snapshots import belongs_to, close_snapshot, open_snapshot
-from agvent.agents.stops import Decision, Stop
+from agvent.agents.execution.signed_programs import Programs, SignedProgram
+from agvent.agents.secrecy.hidden_fields import HostKeys
+from agvent.agents.secrecy.paused_programs import belongs_to, close_snapshot, open_snapshot
+from agvent.agents.travel.manager_agent import ManagerAgent
+from agvent.agents.travel.stop import Decision, Stop
 from agvent.errors import AdmissionError, SecretError, WireError
-from agvent.sandbox.kept import Kept
-from agvent.sandbox.lanes import Lanes
-from agvent.sandbox.session import Allowance, Breach, Session
+from agvent.sandbox.answer_cache import AnswerCache
+from agvent.sandbox.principal_queues import PrincipalQueues
+from agvent.sandbox.program_session import Allowance, Breach, ProgramSession
 from agvent.sandbox.workers import Workers
 from agvent.wire.codec import encode_value
 from agvent.wire.parts import Answered
@@ -53,7 +73,7 @@ QUARANTINED = "in quarantine"
 OUT_OF_TIME = "the batch's time is over"
 
 
-class Asked(NamedTuple):
+class PendingCall(NamedTuple):
     """One call that a worker must answer: its visit, its place there, what the driver is given, the digest of the call
     on whatever agvent of its program, and the key of its answer."""
 
@@ -80,16 +100,16 @@ class SandboxHost:
         self.workers = Workers(workers)
         self._allowances = dict(allowances or {})
         self._quarantine = Quarantine()
-        self._kept = Kept()
-        self._known = Kept(limits.CALLS_KNOWN_MAX)  # the calls that ended within their limits, by digest
+        self._kept = AnswerCache()
+        self._known = AnswerCache(limits.CALLS_KNOWN_MAX)  # the calls that ended within their limits, by digest
 
     def __enter__(self) -> Self:
         self.workers.__enter__()
-        self._lanes = Lanes(self.workers.count)
+        self._queues = PrincipalQueues(self.workers.count)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._lanes.close()
+        self._queues.close()
         self.workers.close()
 
     def admit(self, signed: SignedProgram, *, load: bool = True) -> Program:
@@ -102,7 +122,7 @@ class SandboxHost:
             fault.append(self._tried(signed.principal, program))
 
         if load:
-            self._lanes.submit(signed.principal, turn).result()
+            self._queues.submit(signed.principal, turn).result()
         if any(fault):
             if not known:
                 self.programs.forget(program.hash)
@@ -131,34 +151,34 @@ class SandboxHost:
         return run_inside(tasks, self._run)
 
     def _run(self, tasks: Sequence[Task], inside: bool) -> list[tuple[Answered, ...]]:
-        batch = Opened(tasks, self.programs, self.keys, inside=inside)
+        batch = OpenedTasks(tasks, self.programs, self.keys, inside=inside)
         turns: list[Future[None]] = []
         for principal, program, chunk in self._chunks(batch):
 
-            def turn(principal: str = principal, program: Program = program, chunk: list[Asked] = chunk) -> None:
+            def turn(principal: str = principal, program: Program = program, chunk: list[PendingCall] = chunk) -> None:
                 self._turn(batch, principal, program, chunk)
 
-            turns.append(self._lanes.submit(principal, turn))
+            turns.append(self._queues.submit(principal, turn))
         for done in turns:
             done.result()
         return batch.answers()
 
-    def arrive(self, arrival: Arrival) -> Arrived:
+    def arrive(self, arrival: Arrival) -> ArrivalReply:
         try:
             program, state = opened(arrival.principal, arrival.event, self.programs, self.keys)
         except (AdmissionError, SecretError, WireError) as error:
-            return Arrived(fault=error.message)
+            return ArrivalReply(fault=error.message)
         if not program.arrives:
-            return Arrived()
-        came: list[Arrived] = []
+            return ArrivalReply()
+        came: list[ArrivalReply] = []
 
         def turn() -> None:
             try:
                 came.append(self._arrived(arrival, program, state))
             except Exception as error:  # noqa: BLE001  the boundary of a turn
-                came.append(Arrived(fault=self._escaped(arrival.principal, program, error)))
+                came.append(ArrivalReply(fault=self._escaped(arrival.principal, program, error)))
 
-        self._lanes.submit(arrival.principal, turn).result()
+        self._queues.submit(arrival.principal, turn).result()
         return came[0]
 
     def route(self, stops: Sequence[Stop]) -> list[Decision]:
@@ -169,7 +189,7 @@ class SandboxHost:
             def turn(number: int = number, stop: Stop = stop) -> None:
                 decided[number] = self._routed(stop)
 
-            turns.append(self._lanes.submit(stop.principal, turn))
+            turns.append(self._queues.submit(stop.principal, turn))
         for done in turns:
             done.result()
         return decided
@@ -185,7 +205,7 @@ class SandboxHost:
 
     # Turns
 
-    def _chunks(self, batch: Opened) -> Iterator[tuple[str, Program, list[Asked]]]:
+    def _chunks(self, batch: OpenedTasks) -> Iterator[tuple[str, Program, list[PendingCall]]]:
         """The calls of each principal's program, as many to a chunk as a worker takes at once."""
         order = sorted(batch.visits, key=_whose)
         for _, visits in groupby(order, key=_whose):
@@ -194,7 +214,7 @@ class SandboxHost:
                 chunk = asked[first : first + limits.BATCH_CALLS_MAX]
                 yield chunk[0].visit.principal, chunk[0].visit.program, chunk
 
-    def _turn(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
+    def _turn(self, batch: OpenedTasks, principal: str, program: Program, chunk: list[PendingCall]) -> None:
         try:
             self._ran(batch, principal, program, chunk)
         except Exception as error:  # noqa: BLE001  the boundary of a turn
@@ -209,7 +229,7 @@ class SandboxHost:
         self._quarantine.fault(principal, program, _escape(error), now_us())
         return _escape(error)
 
-    def _ran(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
+    def _ran(self, batch: OpenedTasks, principal: str, program: Program, chunk: list[PendingCall]) -> None:
         fresh, same = self._to_ask(batch, self._allowed(batch, principal, program, chunk))
         suspects = self._quarantine.suspects(principal, program.hash)
         alone = [one for one in fresh if one.call in suspects]
@@ -217,7 +237,7 @@ class SandboxHost:
         allowance = self._allowance(principal)
         try:
             if together:
-                run, seconds = partial(Session.run, tasks=_driven(together)), allowance.batch_seconds_max
+                run, seconds = partial(ProgramSession.run, tasks=_driven(together)), allowance.batch_seconds_max
                 values, faults = self.workers.worked(principal, program, allowance, seconds, run)
                 for number, (one, value) in enumerate(zip(together, values, strict=True)):
                     self._answer(batch, one, value, faults.get(number, ""))
@@ -233,7 +253,9 @@ class SandboxHost:
             assert answered is not None
             batch.answer(one.visit, one.place, answered.value, answered.fault)
 
-    def _allowed(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> list[Asked]:
+    def _allowed(
+        self, batch: OpenedTasks, principal: str, program: Program, chunk: list[PendingCall]
+    ) -> list[PendingCall]:
         """The calls that are not in quarantine; the others have that for a fault."""
         if not self._quarantine.knows(principal, program.hash):
             return chunk
@@ -247,10 +269,12 @@ class SandboxHost:
         answered = self._known.get(call) is not None
         return self._quarantine.holds_call(principal, program.hash, call, now_us(), answered=answered)
 
-    def _to_ask(self, batch: Opened, chunk: list[Asked]) -> tuple[list[Asked], list[tuple[Asked, Asked]]]:
+    def _to_ask(
+        self, batch: OpenedTasks, chunk: list[PendingCall]
+    ) -> tuple[list[PendingCall], list[tuple[PendingCall, PendingCall]]]:
         """The calls to ask, and those that are the same as one of them. What is kept is answered here."""
-        fresh: dict[bytes, Asked] = {}
-        same: list[tuple[Asked, Asked]] = []
+        fresh: dict[bytes, PendingCall] = {}
+        same: list[tuple[PendingCall, PendingCall]] = []
         for one in chunk:
             kept = self._kept.get(one.key)
             if kept is not None:
@@ -261,18 +285,18 @@ class SandboxHost:
                 fresh[one.key] = one
         return list(fresh.values()), same
 
-    def _answer(self, batch: Opened, one: Asked, value: Any, fault: str) -> None:
+    def _answer(self, batch: OpenedTasks, one: PendingCall, value: Any, fault: str) -> None:
         answered = batch.answer(one.visit, one.place, value, fault)
         self._known.put(one.call, True)
         if not answered.fault:
             size = 0 if type(value) in (bool, int, float) else len(encode_value(answered.value))
             self._kept.put(one.key, (value,), size)
 
-    def _alone(self, batch: Opened, principal: str, program: Program, chunk: list[Asked]) -> None:
+    def _alone(self, batch: OpenedTasks, principal: str, program: Program, chunk: list[PendingCall]) -> None:
         """Each call by itself, within the time of one batch for all."""
         allowance = self._allowance(principal)
         seconds, end = allowance.call_seconds_max, time.monotonic() + allowance.batch_seconds_max
-        took: list[tuple[float, Asked]] = []
+        took: list[tuple[float, PendingCall]] = []
         for one in chunk:
             began = time.monotonic()
             if self._refuses(principal, program, one.call):
@@ -281,7 +305,7 @@ class SandboxHost:
                 batch.fault(one.visit.number, one.place, OUT_OF_TIME)
             else:
                 try:
-                    run = partial(Session.run, tasks=_driven([one]))
+                    run = partial(ProgramSession.run, tasks=_driven([one]))
                     (value,), faults = self.workers.worked(principal, program, allowance, seconds, run)
                     self._answer(batch, one, value, faults.get(0, ""))
                     took.append((time.monotonic() - began, one))
@@ -301,22 +325,22 @@ class SandboxHost:
             self._known.drop(call[0])
             self._quarantine.call_fault(principal, program, call, breach.fault, now_us())
 
-    def _arrived(self, arrival: Arrival, program: Program, state: dict[str, Any]) -> Arrived:
+    def _arrived(self, arrival: Arrival, program: Program, state: dict[str, Any]) -> ArrivalReply:
         principal, allowance = arrival.principal, self._allowance(arrival.principal)
         call = _digest(encode_value([principal, program.hash, ["arrive", [arrival.subscriber, arrival.context]]]))
         if self._refuses(principal, program, call):
-            return Arrived(fault=QUARANTINED)
+            return ArrivalReply(fault=QUARANTINED)
         try:
-            arrive = partial(Session.arrive, state=state, name=arrival.subscriber, context=arrival.context)
+            arrive = partial(ProgramSession.arrive, state=state, name=arrival.subscriber, context=arrival.context)
             seconds = allowance.arrival_seconds_max
             told, answered = self.workers.worked(principal, program, allowance, seconds, arrive)
         except Breach as breach:
             if breach.spoiled:
                 self._breached(principal, program, (call, f"arrive({arrival.subscriber[:80]!r})"), breach)
-            return Arrived(fault=breach.fault)
+            return ArrivalReply(fault=breach.fault)
         self._known.put(call, True)
         fault = said((*told, *answered))
-        return Arrived(fault=fault) if fault else Arrived(tuple(told), tuple(answered))
+        return ArrivalReply(fault=fault) if fault else ArrivalReply(tuple(told), tuple(answered))
 
     def _routed(self, stop: Stop) -> Decision:
         principal = stop.principal
@@ -362,7 +386,7 @@ class SandboxHost:
 DEFAULT = Allowance()
 
 
-def _begun(session: Session, state: dict[str, Any], stop: Stop) -> tuple[ManagerAgent, bytes]:
+def _begun(session: ProgramSession, state: dict[str, Any], stop: Stop) -> tuple[ManagerAgent, bytes]:
     """A route from its first line: whom it talked to, and the dump if it moves."""
     agent = ManagerAgent(stop.surroundings)
     dump = session.route(state, agent)
@@ -380,27 +404,27 @@ def _whose(visit: Visit) -> tuple[str, str]:
     return visit.principal, visit.program.hash
 
 
-def _asked(visit: Visit) -> Iterator[Asked]:
+def _asked(visit: Visit) -> Iterator[PendingCall]:
     """The calls of a visit, each with the key of its answer: equal only for the same program, principal and state."""
     signatures = visit.program.signatures
     whose, known = encode_value([visit.principal, visit.program.hash]), _digest(encode_value(visit.state))
     for place, call in visit.calls:
         args = None if signatures[call.name].opaque else call.args
         said = _digest(whose + encode_value([call.name, call.args]))
-        yield Asked(visit, place, call.name, args, said, said + known)
+        yield PendingCall(visit, place, call.name, args, said, said + known)
 
 
 def _digest(content: bytes) -> bytes:
     return hashlib.sha256(content).digest()
 
 
-def _words(one: Asked, *, inside: bool) -> str:
+def _words(one: PendingCall, *, inside: bool) -> str:
     """A call as a person is shown it; without its arguments if they may be of what is opaque."""
     said = "…" if inside else ", ".join(repr(arg)[:80] for arg in one.args or ())
     return f"{one.name}({said})"[: limits.FAULT_CHARS_MAX]
 
 
-def _slowest(took: list[tuple[float, Asked]]) -> list[Asked]:
+def _slowest(took: list[tuple[float, PendingCall]]) -> list[PendingCall]:
     """Those that took longest, half of the time together."""
     left, found = sum(seconds for seconds, _ in took) / 2, []
     for seconds, one in sorted(took, key=lambda pair: -pair[0]):
@@ -410,7 +434,7 @@ def _slowest(took: list[tuple[float, Asked]]) -> list[Asked]:
     return found
 
 
-def _driven(chunk: list[Asked]) -> list[Driven]:
+def _driven(chunk: list[PendingCall]) -> list[Driven]:
     return driven((one.visit, one.name, one.args) for one in chunk)
 
 

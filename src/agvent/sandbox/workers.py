@@ -11,9 +11,9 @@ from typing import NamedTuple, Self, TypeVar
 import pydantic_monty as monty
 
 from agvent import limits
-from agvent.agents.program import Program
+from agvent.agents.authoring.program import Program
 from agvent.errors import SandboxFault
-from agvent.sandbox.session import Allowance, Breach, Session
+from agvent.sandbox.program_session import Allowance, Breach, ProgramSession
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ class Workers:
         )
         self.count = count
         self._lock = threading.Lock()
-        self._idle: OrderedDict[Key, Session] = OrderedDict()
+        self._idle: OrderedDict[Key, ProgramSession] = OrderedDict()
         self._busy = 0
 
     def __enter__(self) -> Self:
@@ -62,7 +62,12 @@ class Workers:
         self._pool.__exit__(None, None, None)
 
     def worked(
-        self, principal: str, program: Program, allowance: Allowance, seconds: float, work: Callable[[Session], T]
+        self,
+        principal: str,
+        program: Program,
+        allowance: Allowance,
+        seconds: float,
+        work: Callable[[ProgramSession], T],
     ) -> T:
         """What some work in a session gives. If others had worn the session out, it is done once more in a new one."""
         try:
@@ -75,13 +80,15 @@ class Workers:
             return work(session)
 
     @contextmanager
-    def session(self, principal: str, program: Program, allowance: Allowance, seconds: float) -> Iterator[Session]:
+    def session(
+        self, principal: str, program: Program, allowance: Allowance, seconds: float
+    ) -> Iterator[ProgramSession]:
         """A session for a while, warm if there is one. One that was spoiled or has served its time is not kept."""
         key = Key(principal, program.hash, seconds)
         session = self._taken(key)
         try:
             if session is None:
-                session = Session(self._pool, program, allowance, seconds)
+                session = ProgramSession(self._pool, program, allowance, seconds)
             yield session
         except BaseException as error:
             is_sound = isinstance(error, Breach) and not error.spoiled
@@ -92,19 +99,19 @@ class Workers:
             self._put(key, session)
 
     @contextmanager
-    def empty(self, program: Program, allowance: Allowance, seconds: float) -> Iterator[Session]:
+    def empty(self, program: Program, allowance: Allowance, seconds: float) -> Iterator[ProgramSession]:
         """A session for one paused program, and for nothing after it."""
         self._taken(NOBODY)
         session = None
         try:
-            session = Session(self._pool, program, allowance, seconds, load=False)
+            session = ProgramSession(self._pool, program, allowance, seconds, load=False)
             yield session
         finally:
             if session is not None:
                 session.batches = limits.SESSION_BATCHES_MAX
             self._put(NOBODY, session)
 
-    def _taken(self, key: Key) -> Session | None:
+    def _taken(self, key: Key) -> ProgramSession | None:
         with self._lock:
             session = self._idle.pop(key, None)
             self._busy += 1
@@ -114,7 +121,7 @@ class Workers:
             gone.close()
         return session
 
-    def _put(self, key: Key, session: Session | None) -> None:
+    def _put(self, key: Key, session: ProgramSession | None) -> None:
         with self._lock:
             self._busy -= 1
             kept = session is not None and session.batches < limits.SESSION_BATCHES_MAX and key not in self._idle

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from agvent.agents.agvent import Agvent
-from agvent.agents.default_route import DefaultRoute
+from agvent.agents.authoring.agvent import Agvent
+from agvent.agents.travel.default_route import DefaultRoute
 from agvent.sim.priced import Priced
 
 

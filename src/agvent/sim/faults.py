@@ -11,7 +11,7 @@ from random import Random
 from agvent.broker.interface import Forget
 from agvent.sim.network import GOOD, Conditions
 from agvent.sim.nodes import FSYNC_US
-from agvent.sim.plan import MIXES
+from agvent.sim.scenario import MIXES
 from agvent.sim.world import World
 
 

@@ -15,15 +15,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from agvent.agents.answers import Answers
-from agvent.broker.journeys import Instance, instance_of, instance_of_report
-from agvent.broker.records import Accepted, Closed, Heard, Marked, Opened, Owned, Reported, Visited
+from agvent.agents.execution.answers import Answers
+from agvent.broker.records import Accepted, Closed, Heard, InstanceKey, Marked, Opened, Owned, Reported, Visited
+from agvent.broker.tables.journeys import instance_of, instance_of_report
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
-from agvent.sim.world import History
+from agvent.sim.world import RunHistory
 from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import decode_event
@@ -86,13 +86,13 @@ def is_for(accepted: AcceptedEvent, known: Known) -> bool:
 class Ledger:
     """What a run's history says. `due` must have been received, `allowed` may have been."""
 
-    def __init__(self, history: History) -> None:
+    def __init__(self, history: RunHistory) -> None:
         self.versions: dict[tuple[str, int], list[Known]] = {}
         self.events: list[AcceptedEvent] = []
         self.positions: dict[tuple[str, int], dict[int, dict[str, Heads]]] = {}  # entry -> epoch -> homes
         self.stops: list[tuple[str, Accepted | Visited]] = []  # of agvents that find their own way, with the broker
-        self.chosen: dict[tuple[Instance, str], set[str]] = {}  # agvent, home -> the keys that its route chose
-        self.waived: set[tuple[Instance, str]] = set()  # agvent, home that its budget did not reach, so far as is known
+        self.chosen: dict[tuple[InstanceKey, str], set[str]] = {}  # agvent, home -> the keys that its route chose
+        self.waived: set[tuple[InstanceKey, str]] = set()  # agvent, home that its budget did not reach, as known so far
         self._read(history)
         self.is_reclaimed = bool(history.lost_disks or history.faults.get("leave"))
         self.received = [
@@ -118,7 +118,7 @@ class Ledger:
             due[event] = due.get(event, found) & found
         self.due: set[Due] = set().union(*due.values())
 
-    def _read(self, history: History) -> None:
+    def _read(self, history: RunHistory) -> None:
         applied: dict[tuple[str, int], dict[str, Heads]] = {}
         versions: dict[str, int] = {}
         unsubscribed = {(one.client, one.args[0]) for one in history.asked if one.method == "unsubscribe"}
@@ -152,7 +152,7 @@ class Ledger:
             elif isinstance(record, Owned) and record.owner == on_disk.broker:
                 versions[record.owner] = record.version
             if isinstance(record, Reported):
-                agvent = (*instance_of_report(record.report)[:4], ())
+                agvent = msgspec.structs.replace(instance_of_report(record.report), path=())
                 self.waived |= {(agvent, home) for home in record.report.declined}
             if isinstance(record, Visited) or (isinstance(record, Accepted) and record.outcome is not None):
                 self._stopped(on_disk.broker, record)

@@ -23,7 +23,7 @@ class Conditions(msgspec.Struct, frozen=True):
 GOOD = Conditions()
 
 
-class Path(msgspec.Struct):
+class LinkDirection(msgspec.Struct):
     """One direction of a link, now."""
 
     conditions: Conditions
@@ -36,13 +36,13 @@ class Network:
 
     def __init__(self, random: Random) -> None:
         self.random = random
-        self.paths: dict[tuple[str, str], Path] = {}
+        self.paths: dict[tuple[str, str], LinkDirection] = {}
         self.frames = 0
         self.lost = 0
 
     def connect(self, a: str, b: str, conditions: Conditions = GOOD) -> None:
-        self.paths[a, b] = Path(conditions)
-        self.paths[b, a] = Path(conditions)
+        self.paths[a, b] = LinkDirection(conditions)
+        self.paths[b, a] = LinkDirection(conditions)
 
     def arrivals(self, a: str, b: str, frame: bytes, now: int) -> list[tuple[int, bytes]]:
         path, random = self.paths[a, b], self.random

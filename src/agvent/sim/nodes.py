@@ -10,11 +10,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from agvent import limits
-from agvent.agents.sandbox import Task
+from agvent.agents.execution.sandbox import Task
 from agvent.broker.broker import Broker
 from agvent.broker.interface import (
     Append,
-    Came,
     Execute,
     Executed,
     Forget,
@@ -23,6 +22,7 @@ from agvent.broker.interface import (
     LinkDown,
     LinkUp,
     Measured,
+    MessageCame,
     Ran,
     Run,
     Send,
@@ -31,7 +31,7 @@ from agvent.broker.interface import (
 )
 from agvent.broker.records import Record
 from agvent.session.session import Session
-from agvent.sim.behaviours import sandbox
+from agvent.sim.agvents import sandbox
 from agvent.sim.disk import Disk
 from agvent.wire.client_messages import Refused
 from agvent.wire.link import Change, LinkEnd
@@ -196,7 +196,7 @@ class BrokerNode(Node):
             elif one is Change.DOWN:
                 inputs.append(LinkDown(peer))
             else:
-                inputs.append(Came(peer, one))
+                inputs.append(MessageCame(peer, one))
         if inputs:
             self.do(inputs)
 

@@ -1,5 +1,7 @@
-"""One run: a seed, a topology and a mix of faults to a verdict. First chaos, then everything is mended and must come
-right."""
+"""One run: from a scenario to its verdict.
+
+First comes the chaos phase. Then every fault is mended, and the network must converge within LIVENESS_US.
+"""
 
 from __future__ import annotations
 
@@ -9,23 +11,23 @@ from agvent.broker.broker import Broker
 from agvent.sim.checkers import CHECKERS
 from agvent.sim.faults import Faults
 from agvent.sim.ledger import Ledger
-from agvent.sim.plan import Plan
+from agvent.sim.scenario import Scenario
 from agvent.sim.topology import TOPOLOGIES
 from agvent.sim.trace import Trace
 from agvent.sim.workload import Actors
-from agvent.sim.world import History, World
+from agvent.sim.world import RunHistory, World
 
 LIVENESS_US = 180_000_000
 """Virtual time in which everything must have come right after chaos: eleven of the longest waits for an answer."""
 
-NOTHING = Ledger(History([], [], [], [], {}))
+NOTHING = Ledger(RunHistory([], [], [], [], {}))
 """The checkers of the end look at the world only."""
 
 
 class Verdict(msgspec.Struct, frozen=True, kw_only=True):
-    """How a run went. Two runs of one plan have one digest."""
+    """How a run went. Two runs of one scenario have the same digest."""
 
-    plan: Plan
+    scenario: Scenario
     violations: tuple[str, ...]
     digest: str
     steps: int
@@ -36,23 +38,23 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     virtual_s: float
 
 
-def run(plan: Plan, *, trace: Trace | None = None, make: type[Broker] = Broker) -> Verdict:
-    """Runs a plan and judges it."""
-    return judged(plan, simulated(plan, trace=trace, make=make))
+def run(scenario: Scenario, *, trace: Trace | None = None, make: type[Broker] = Broker) -> Verdict:
+    """Runs a scenario and judges it."""
+    return judged(scenario, simulated(scenario, trace=trace, make=make))
 
 
-def simulated(plan: Plan, *, trace: Trace | None = None, make: type[Broker] = Broker) -> World:
+def simulated(scenario: Scenario, *, trace: Trace | None = None, make: type[Broker] = Broker) -> World:
     """The world at the end of a run."""
-    world = World(plan.seed, [], trace=trace)
-    world.build(TOPOLOGIES[plan.topology](plan.brokers, world.random))
+    world = World(scenario.seed, [], trace=trace)
+    world.build(TOPOLOGIES[scenario.topology](scenario.brokers, world.random))
     world.start(make)
     world.run(world.now + 3_000_000)
-    actors, faults = Actors(world, plan.workload), Faults(world, plan.faults)
+    actors, faults = Actors(world, scenario.workload), Faults(world, scenario.faults)
     actors.attach()
     world.run(world.now + 2_000_000)
     actors.schedule()
-    faults.schedule(plan.fault_count, plan.workload.duration_us)
-    world.run(world.now + plan.workload.duration_us)
+    faults.schedule(scenario.fault_count, scenario.workload.duration_us)
+    world.run(world.now + scenario.workload.duration_us)
     faults.mend_all()
     for name in actors.names:
         actors.back(name)
@@ -69,12 +71,12 @@ def is_quiet(world: World) -> bool:
     return not any(check(world, NOTHING) for check in ends)
 
 
-def judged(plan: Plan, world: World) -> Verdict:
+def judged(scenario: Scenario, world: World) -> Verdict:
     """The verdict on a world that has come to its end."""
     ledger = Ledger(world.history)
     violations = [f"{name}: {one}" for name, check in CHECKERS.items() for one in check(world, ledger)]
     return Verdict(
-        plan=plan,
+        scenario=scenario,
         violations=tuple(violations),
         digest=world.digest.hexdigest(),
         steps=world.steps,

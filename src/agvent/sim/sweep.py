@@ -11,14 +11,14 @@ from pathlib import Path
 
 import msgspec
 
-from agvent.sim.plan import Plan
 from agvent.sim.run import Verdict, judged, simulated
+from agvent.sim.scenario import Scenario
 
 AHEAD = 4
 """Runs that wait for each process, so that none is idle and an interrupt is soon obeyed."""
 
 
-class Summary(msgspec.Struct):
+class SweepSummary(msgspec.Struct):
     """What a sweep has seen so far."""
 
     runs: int = 0
@@ -42,24 +42,32 @@ class Summary(msgspec.Struct):
             self.faults[kind] = self.faults.get(kind, 0) + count
 
 
-def run_twice(plan: Plan) -> Verdict:
-    """The verdict on a plan; that it crashes or does not replay is a violation too."""
+def run_twice(scenario: Scenario) -> Verdict:
+    """The verdict on a scenario; that it crashes or does not replay is a violation too."""
     try:
-        first = judged(plan, simulated(plan))
-        second = simulated(plan).digest.hexdigest()
+        first = judged(scenario, simulated(scenario))
+        second = simulated(scenario).digest.hexdigest()
     except Exception as error:  # noqa: BLE001 - whatever a broker does not take
-        return _crashed(plan, error)
+        return _crashed(scenario, error)
     if first.digest == second:
         return first
     return msgspec.structs.replace(first, violations=(*first.violations, "replay: the second run went another way"))
 
 
-def _crashed(plan: Plan, error: Exception) -> Verdict:
+def _crashed(scenario: Scenario, error: Exception) -> Verdict:
     """The verdict on a run that came to no end: what was raised, and where."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     what = f"crash: {type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
     return Verdict(
-        plan=plan, violations=(what,), digest="", steps=0, frames=0, events=0, deliveries=0, faults={}, virtual_s=0.0
+        scenario=scenario,
+        violations=(what,),
+        digest="",
+        steps=0,
+        frames=0,
+        events=0,
+        deliveries=0,
+        faults={},
+        virtual_s=0.0,
     )
 
 
@@ -70,21 +78,21 @@ def _begin() -> None:
     gc.disable()
 
 
-def _run_alone(plan: Plan) -> Verdict:
+def _run_alone(scenario: Scenario) -> Verdict:
     """In such a process: a world becomes garbage all at once, when its run is over."""
-    verdict = run_twice(plan)
+    verdict = run_twice(scenario)
     gc.collect()
     return verdict
 
 
-def sweep(plans: Iterable[Plan], *, jobs: int) -> Iterator[Verdict]:
-    """The verdicts on plans, in order."""
+def sweep(scenarios: Iterable[Scenario], *, jobs: int) -> Iterator[Verdict]:
+    """The verdicts on scenarios, in order."""
     if jobs == 1:
-        yield from map(run_twice, plans)
+        yield from map(run_twice, scenarios)
         return
-    remaining = iter(plans)
+    remaining = iter(scenarios)
     with ProcessPoolExecutor(jobs, initializer=_begin) as pool:
-        waiting = [pool.submit(_run_alone, plan) for plan in islice(remaining, AHEAD * jobs)]
+        waiting = [pool.submit(_run_alone, scenario) for scenario in islice(remaining, AHEAD * jobs)]
         while waiting:
             yield waiting.pop(0).result()
-            waiting += [pool.submit(_run_alone, plan) for plan in islice(remaining, 1)]
+            waiting += [pool.submit(_run_alone, scenario) for scenario in islice(remaining, 1)]

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agvent.broker.interface import Append, Effect, Input, LinkDown, LinkUp, Send
-from agvent.broker.lifecycle import stages_of
 from agvent.broker.records import Record
+from agvent.chronicle.lifecycle import stages_of
 from agvent.wire.broker_messages import Adverts, Applied, Confirm, Copies, Delta, Routed, Took
 from agvent.wire.client_messages import Deliver, Publish, Subscribe
 from agvent.wire.messages import AnyMessage

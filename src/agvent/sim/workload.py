@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.sim.behaviours import COURIER_TYPES, TYPES, agvent
-from agvent.sim.plan import Workload
+from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent
+from agvent.sim.scenario import Workload
 from agvent.sim.world import World
 
 TOPICS: Final = ("Sports/NBA", "Sports/NHL", "News/Oslo")

@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Came, Effect, Input, Send
+from agvent.broker.interface import Effect, Input, MessageCame, Send
 from agvent.broker.records import Record
-from agvent.sim.kept import kept
+from agvent.sim.memory_use import memory_use
 from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
 from agvent.sim.topology import Edge
@@ -42,7 +42,7 @@ class OnDisk(msgspec.Struct, frozen=True):
     record: Record
 
 
-class Asked(msgspec.Struct, frozen=True):
+class ClientCall(msgspec.Struct, frozen=True):
     """A client called its session: the method, what it gave back, and the arguments."""
 
     at: int
@@ -52,7 +52,7 @@ class Asked(msgspec.Struct, frozen=True):
     args: tuple[Any, ...]
 
 
-class Told(msgspec.Struct, frozen=True):
+class ClientTold(msgspec.Struct, frozen=True):
     """A client's session gave its caller a message."""
 
     at: int
@@ -65,7 +65,7 @@ EventKey = tuple[str, int, bool]
 """Publisher, sequence, fast."""
 
 
-class Hop(msgspec.Struct):
+class SeenHop(msgspec.Struct):
     """A copy's way over one link: the `hop`th of its way. Times are 0 where it was not sent or not received. A batch
     has the key of its last event."""
 
@@ -86,12 +86,12 @@ def event_of(copies: Copies) -> EventKey:
     return (publication.publisher, publication.sequence, publication.fast)
 
 
-class History(msgspec.Struct):
+class RunHistory(msgspec.Struct):
     """Everything a checker may look at, beside the world itself."""
 
     on_disk: list[OnDisk] = []
-    asked: list[Asked] = []
-    told: list[Told] = []
+    asked: list[ClientCall] = []
+    told: list[ClientTold] = []
     lost_disks: list[tuple[str, int]] = []  # broker, the incarnation that ended
     faults: dict[str, int] = {}
 
@@ -107,7 +107,7 @@ class World:
         self.edges: list[Edge] = []
         self.network = Network(self.random)
         self.trace = trace
-        self.history = History([], [], [], [], {})
+        self.history = RunHistory([], [], [], [], {})
         self.digest = hashlib.blake2b(digest_size=16)
         self.steps = 0
         self.check_every = CHECK_EVERY
@@ -118,9 +118,9 @@ class World:
         self.clients: dict[str, ClientNode] = {}
         self._neighbours: dict[str, list[str]] = {}
         self._broker_names: list[str] = []
-        self.most: dict[str, dict[str, int]] = {}  # broker -> what it kept at most
-        self.hops: list[Hop] = []
-        self._under_way: dict[tuple[EventKey, str, str], deque[Hop]] = {}  # sent and not yet received
+        self.most: dict[str, dict[str, int]] = {}  # broker -> the most that it kept in memory
+        self.hops: list[SeenHop] = []
+        self._under_way: dict[tuple[EventKey, str, str], deque[SeenHop]] = {}  # sent and not yet received
         self.build(edges, conditions)
 
     def build(self, edges: list[Edge], conditions: Conditions = GOOD) -> None:
@@ -227,7 +227,7 @@ class World:
             node.broker.check()
             self._count_up(node)
         for given in inputs:
-            if isinstance(given, Came) and isinstance(given.message, Copies):
+            if isinstance(given, MessageCame) and isinstance(given.message, Copies):
                 self._hop_ended(node, given.link, given.message)
         for effect in effects:
             if isinstance(effect, Send) and isinstance(effect.message, Copies):
@@ -237,7 +237,7 @@ class World:
 
     def _hop_began(self, node: BrokerNode, target: str, copies: Copies) -> None:
         queue = node.ends[target].queued if target in node.ends else 0
-        hop = Hop(event_of(copies), node.name, target, len(copies.trace), tuple(t.home for t in copies.targets))
+        hop = SeenHop(event_of(copies), node.name, target, len(copies.trace), tuple(t.home for t in copies.targets))
         hop.sent, hop.queue, hop.bytes = self.now, queue, len(copies.publication.event)
         hop.events = copies.publication.count
         self.hops.append(hop)
@@ -253,7 +253,7 @@ class World:
 
     def _count_up(self, node: BrokerNode) -> None:
         most = self.most.setdefault(node.name, {})
-        for what, count in kept(node.broker).items():
+        for what, count in memory_use(node.broker).items():
             most[what] = max(count, most.get(what, 0))
 
     def synced(self, node: BrokerNode, records: list[Record]) -> None:
@@ -261,7 +261,7 @@ class World:
             self.history.on_disk.append(OnDisk(self.now, node.name, node.incarnation, record))
 
     def told(self, node: ClientNode, message: AnyMessage) -> None:
-        self.history.told.append(Told(self.now, node.name, message, node.home))
+        self.history.told.append(ClientTold(self.now, node.name, message, node.home))
         if self.trace is not None:
             self.trace.told(self.now - START_US, node.name, message)
 
@@ -269,7 +269,7 @@ class World:
         """A client calls its session."""
         node = self.clients[client]
         result: int = getattr(node.session, method)(*args, **options)
-        self.history.asked.append(Asked(self.now, client, method, result, (*args, options)))
+        self.history.asked.append(ClientCall(self.now, client, method, result, (*args, options)))
         node.say()
         return result
 

@@ -1,5 +1,11 @@
 """The data pipeline on Spark: stages as functions from DataFrames to DataFrames.
 
+    runtime ─▶ files ─▶ rosters ─▶ matches ─▶ log ─▶ streams
+                                      │        └───▶ audits ─▶ analysis
+    pushdown ───────────────────────▶ replays ─▶ discovery
+
+A folder imports those before it. tests/architecture/test_spark_layers.py holds this order.
+
 Rules of the room: the matcher is the kernel of `matching/`, and nothing about filters is written twice; a stage uses no
 SparkContext and no RDD, so that it also runs through Spark Connect; only this room and `cli/` import pyspark, and only
 inside the functions that need it, because it takes a second. Modules made of columns, or with classes of pyspark's
@@ -9,24 +15,32 @@ kinds, import it at their top, and are themselves imported when a name of theirs
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from agvent.spark.count import count_matches
-from agvent.spark.dispatch import dispatch
-from agvent.spark.match import match
-from agvent.spark.register import register
-from agvent.spark.session import session
+from agvent.spark.matches.count_matches import count_matches
+from agvent.spark.matches.match import match
+from agvent.spark.runtime.session import session
+from agvent.spark.streams.dispatch import dispatch
+from agvent.spark.streams.register import register
 
 if TYPE_CHECKING:
-    from agvent.spark.discovery import discover
-    from agvent.spark.pushdown import to_column
-    from agvent.spark.replay_frame import Window, replay
-    from agvent.spark.replay_log import replay_log
+    from agvent.spark.analysis.analyse import Analysis, analyse
+    from agvent.spark.audits.audit import Audit, AuditVerdict, DeliveryTally, audit
+    from agvent.spark.discovery.discover import discover
+    from agvent.spark.pushdown.to_column import to_column
+    from agvent.spark.replays.log_replay import replay_log
+    from agvent.spark.replays.table_replay import Window, replay
 else:
     _HOMES = {
-        "Window": "agvent.spark.replay_frame",
-        "discover": "agvent.spark.discovery",
-        "replay": "agvent.spark.replay_frame",
-        "replay_log": "agvent.spark.replay_log",
-        "to_column": "agvent.spark.pushdown",
+        "Analysis": "agvent.spark.analysis.analyse",
+        "Audit": "agvent.spark.audits.audit",
+        "AuditVerdict": "agvent.spark.audits.audit",
+        "DeliveryTally": "agvent.spark.audits.audit",
+        "Window": "agvent.spark.replays.table_replay",
+        "analyse": "agvent.spark.analysis.analyse",
+        "audit": "agvent.spark.audits.audit",
+        "discover": "agvent.spark.discovery.discover",
+        "replay": "agvent.spark.replays.table_replay",
+        "replay_log": "agvent.spark.replays.log_replay",
+        "to_column": "agvent.spark.pushdown.to_column",
     }
 
     def __getattr__(name: str) -> Any:
@@ -38,7 +52,13 @@ else:
 
 
 __all__ = [
+    "Analysis",
+    "Audit",
+    "AuditVerdict",
+    "DeliveryTally",
     "Window",
+    "analyse",
+    "audit",
     "count_matches",
     "discover",
     "dispatch",

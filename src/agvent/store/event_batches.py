@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from agvent.matching.batch import Unanswered
+from agvent.matching.columns.column_batch import Unanswered
 from agvent.matching.subscriptions import Subscriptions
 from agvent.store.event_columns import promoted, records_of
 from agvent.types import AgventType

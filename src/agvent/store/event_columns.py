@@ -1,7 +1,8 @@
 """Events as rows of a typed table and back, with nothing lost.
 
 An advertised attribute has a column of its kind. What a column cannot hold exactly stands in `rest`, the JSON of
-values.py, and `rest` stands before the column when a row becomes an event again. docs/event-log.md has the rules.
+values.py, and `rest` stands before the column when a row becomes an event again. docs/reference/event-log.md has
+the rules.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import pyarrow.compute as pc
 from agvent import limits
 from agvent.errors import EventError, LogError
 from agvent.event import Event, EventId, Int32, Kind, kind_of
-from agvent.store.tables import TABLES, TIME
+from agvent.store.log_schema import TABLES, TIME
 from agvent.store.values import decode_values, encode_values, in_utc
 from agvent.types import AgventType
 

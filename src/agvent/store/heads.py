@@ -3,6 +3,30 @@
     {"crc32": "8f1c09aa", "head": {…}}
 
 The checksum is of the bytes of the `head` member as they stand.
+
+A commit goes through four states, each durable before the next:
+
+1. *staged*: the segments are written under hidden names and synced;
+2. *published*: they have their own names, which no head mentions;
+3. *written*: the next head is written beside the old one and synced;
+4. *committed*: the next head has replaced the old one by a rename, and the folder is synced.
+
+Invariants: a file that a head names is complete and is never changed. A segment is in the log exactly if the head names
+it. A crash before the rename leaves files that no head names; the next writer removes them (leftovers.py). A head's
+number grows by one with each commit, and `Segment.since` says which commit brought a segment in, so that a reader can
+ask for the log as of an earlier commit.
+
+Readers take no lock: they read the head once, and its files stay as they are. Only retention removes files, after the
+head has let go of them; a reader that opened before that may then miss a file, and says so.
+
+To take the folder's listing for the truth is the obvious alternative, and wrong: it shows half of a commit. One head
+for all streams would also be simpler, but then the writer of events would wait for the writer of deliveries.
+
+A writer that was cut off does not know whether its commit counted. `batches` has the number of its last batch that did,
+in the same head, so a repeated batch is recognised.
+
+Cost: a head is written whole at each commit, so it grows with the number of segments; two syncs for the head and one
+for each segment.
 """
 
 from __future__ import annotations
@@ -16,8 +40,8 @@ from typing import Any, Final
 import msgspec
 
 from agvent.errors import LogFileError
-from agvent.store.durable import sync_folder
-from agvent.store.tables import STREAMS
+from agvent.store.log_schema import STREAMS
+from agvent.store.sync_folder import sync_folder
 
 FORMAT: Final = 1
 HEADS: Final = "heads"
@@ -51,7 +75,7 @@ class Dropped(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Head(msgspec.Struct, frozen=True, kw_only=True):
-    """A stream as of its last commit. `ends` and `catalogue` are the events' alone: see docs/event-log.md.
+    """A stream as of its last commit. `ends` and `catalogue` are the events' alone: see docs/reference/event-log.md.
 
     `batches` has, for each writer that may try a commit again, the number of the last one the stream has of it.
     """

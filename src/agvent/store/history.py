@@ -26,9 +26,9 @@ from agvent.store.catalogue import subscription_in
 from agvent.store.event_batches import match_rows
 from agvent.store.event_columns import LoggedEvent, records_of
 from agvent.store.heads import Segment
-from agvent.store.log import LogReader, type_and_schema
+from agvent.store.log_reader import LogReader, type_and_schema
+from agvent.store.log_schema import TIME
 from agvent.store.segments import read_segment
-from agvent.store.tables import TIME
 
 TOGETHER: Final = 1_024
 """Events that are read at once."""
@@ -40,7 +40,7 @@ Intervals = dict[str, list[tuple[int, int | None]]]
 """For each entry broker the epochs, the last one excluded, in which a subscription was in force."""
 
 
-class Asked(NamedTuple):
+class PastQuery(NamedTuple):
     """Whose past, since when, and which epochs are not part of it: their events came, or will come, by themselves."""
 
     subscription: Subscription
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
 class History:
     """The past of a subscription, as a log has it. `dropped` says whether retention took some of it."""
 
-    def __init__(self, log: LogReader, asked: Asked) -> None:
+    def __init__(self, log: LogReader, asked: PastQuery) -> None:
         condition_of(asked.subscription)
         self.log, self.asked = log, asked
         self._index = Subscriptions([asked.subscription])

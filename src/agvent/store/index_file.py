@@ -25,9 +25,9 @@ import msgspec
 import numpy as np
 
 from agvent.errors import IndexFileError
-from agvent.matching.saved import Arrays, Description
+from agvent.matching.index.freeze import Arrays, Description
 from agvent.matching.subscriptions import Subscriptions
-from agvent.store.durable import sync_folder
+from agvent.store.sync_folder import sync_folder
 
 MAGIC = b"AGVENTIX"
 VERSION = 1
@@ -35,7 +35,7 @@ PREFIX = struct.Struct("<8sIII")
 ALIGNMENT = 64
 
 
-class Place(msgspec.Struct, frozen=True):
+class ArrayPlace(msgspec.Struct, frozen=True):
     """Where an array lies in the file, and what it is."""
 
     dtype: Any
@@ -47,7 +47,7 @@ class Place(msgspec.Struct, frozen=True):
 
 class Header(msgspec.Struct, frozen=True):
     description: Description
-    arrays: dict[str, Place]
+    arrays: dict[str, ArrayPlace]
 
 
 def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str], *, beside: Arrays | None = None) -> None:
@@ -74,12 +74,12 @@ def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str], *, be
 def _write(out: Any, description: Description, arrays: Arrays) -> None:
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     sizes = {name: array.nbytes for name, array in contiguous.items()}
-    places: dict[str, Place] = {}
+    places: dict[str, ArrayPlace] = {}
     offset = 0
     for name, array in contiguous.items():
         offset = _aligned(offset)
         crc = zlib.crc32(_bytes(array))
-        places[name] = Place(_described(array.dtype), list(array.shape), offset, sizes[name], crc)
+        places[name] = ArrayPlace(_described(array.dtype), list(array.shape), offset, sizes[name], crc)
         offset += sizes[name]
     header = msgspec.json.encode(Header(description, places))
     out.write(PREFIX.pack(MAGIC, VERSION, len(header), zlib.crc32(header)))
@@ -118,7 +118,7 @@ def load_index_with_arrays(path: str | os.PathLike[str], *, verify: bool = True)
 
 def _header(mapped: mmap.mmap, path: Any) -> tuple[Header, int]:
     if len(mapped) < PREFIX.size or mapped[: len(MAGIC)] != MAGIC:
-        raise IndexFileError(f"{path} is no saved index")
+        raise IndexFileError(f"{path} is not a saved index")
     _, version, size, crc = PREFIX.unpack_from(mapped)
     if version != VERSION:
         raise IndexFileError(f"{path} has format {version}, this Agvent reads {VERSION}", hint="save it again")
@@ -131,7 +131,7 @@ def _header(mapped: mmap.mmap, path: Any) -> tuple[Header, int]:
         raise IndexFileError(f"{path} has a header that cannot be read: {error}", hint="save it again") from None
 
 
-def _array(mapped: mmap.mmap, start: int, name: str, place: Place, path: Any, verify: bool) -> Any:
+def _array(mapped: mmap.mmap, start: int, name: str, place: ArrayPlace, path: Any, verify: bool) -> Any:
     first = start + place.offset
     if place.offset < 0 or place.size < 0 or first + place.size > len(mapped):
         raise IndexFileError(f"{path} is cut off: {name} is not all there")

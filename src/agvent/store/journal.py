@@ -1,7 +1,28 @@
 """The custody journal's one writer: groups of records, each group on disk before anybody is told of it.
 
+A journal is a folder of segments, files of numbered records, and at most one snapshot that stands for all records
+before its number. A record is *written*, then *safe* after the fdatasync of its group. Only then does `write` return,
+and the broker tell others about it. Invariants:
+
+- Between two calls every record up to `sequence` is safe. A call that raises JournalFull has left nothing of its group.
+- Each record carries the last sequence that was safe when it was written. So a reader can tell a *torn tail* (a crash
+  in the middle of a group; nobody was told) from *damage* to records that were safe.
+- At every moment the folder holds all safe records: a snapshot is written under another name, synced and renamed, and
+  segments go only after that. A crash between leaves both, and the next start removes the segments.
+
+To cut a journal at its first bad record is the obvious alternative, and wrong: one flipped bit would silently take away
+every later record, though others were told of them. So `recover` cuts a torn tail, and refuses damage by name. A clean
+stop writes an empty last record: it says that everything before it was safe.
+
+A sync for each record would be simple and slow; a group has all records that came while the last sync was under way.
+An fdatasync that fails is raised, not tried again: the kernel may have dropped the pages that it could not write.
+
+A full disk must not stop a broker from giving room back. `reserve` is a file that holds room for one group and one
+snapshot: `compact` gives it up, writes both, and takes it again.
+
 `write`, `roll` and `compact` belong to one thread; `snapshot` may run in another while that one writes and rolls: it
 touches no file that they do.
+
 Cost: a group of 4,096 records and its fdatasync take about a millisecond (benchmarks/journal.py).
 """
 
@@ -17,9 +38,9 @@ from typing import Final, Self
 
 from agvent import limits
 from agvent.errors import JournalError, JournalFull
-from agvent.store.durable import sync_folder
 from agvent.store.journal_file import HEADER, RECORD_OVERHEAD_BYTES, SEGMENT_MAGIC, SNAPSHOT_MAGIC, header, sealed
 from agvent.store.journal_recovery import Recovery, put_aside, recover, retire, segment_paths, snapshot_paths
+from agvent.store.sync_folder import sync_folder
 
 NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EMFILE, errno.ENFILE)
 """What is waited for: room on the disk, or a descriptor for another segment."""
@@ -28,7 +49,7 @@ CLOSED: Final = b""
 """The content of the record that a clean stop writes: after it, whatever is damaged was safe."""
 
 
-class Journal:
+class JournalWriter:
     """An open journal. `sequence` is that of the last record; everything up to it is on disk between two calls.
 
     With an `archive` the segments that a snapshot stands for are kept there."""

@@ -1,7 +1,7 @@
 """The bytes of a journal: segments of sealed records, and snapshots of them.
 
 A record has a checksum, its sequence, and the last sequence that was on disk when it was written. The last of these
-tells a torn tail, of which nobody was told, from damage to something that had been safe: docs/network.md.
+tells a torn tail, of which nobody was told, from damage to something that had been safe: docs/reference/journal.md.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def sealed(sequence: int, synced: int, content: bytes) -> bytes:
     return SEAL.pack(len(content), zlib.crc32(content, zlib.crc32(numbers))) + numbers + content
 
 
-class Place(msgspec.Struct, frozen=True):
+class RecordPlace(msgspec.Struct, frozen=True):
     """A whole record in a file: its numbers, and where its content lies."""
 
     sequence: int
@@ -48,7 +48,7 @@ class Place(msgspec.Struct, frozen=True):
     end: int
 
 
-def place_at(data: bytes, offset: int) -> Place | None:
+def place_at(data: bytes, offset: int) -> RecordPlace | None:
     """The record at this offset, None if none is whole there."""
     start = offset + RECORD_OVERHEAD_BYTES
     if start > len(data):
@@ -57,7 +57,7 @@ def place_at(data: bytes, offset: int) -> Place | None:
     if start + length > len(data) or zlib.crc32(memoryview(data)[offset + SEAL.size : start + length]) != checksum:
         return None
     sequence, synced = NUMBERS.unpack_from(data, offset + SEAL.size)
-    return Place(sequence, synced, start, start + length)
+    return RecordPlace(sequence, synced, start, start + length)
 
 
 class Reading(msgspec.Struct, frozen=True):
@@ -65,7 +65,7 @@ class Reading(msgspec.Struct, frozen=True):
 
     path: Path
     first: int
-    places: list[Place]
+    places: list[RecordPlace]
     end: int
     is_whole: bool
 
@@ -100,7 +100,7 @@ def read_snapshot(path: Path) -> Reading:
 
 
 def _read(path: Path, data: bytes, first: int) -> Reading:
-    places: list[Place] = []
+    places: list[RecordPlace] = []
     offset, expected = HEADER.size, first
     while offset < len(data):
         place = place_at(data, offset)
@@ -116,7 +116,7 @@ def synced_after(path: Path, offset: int, expected: int) -> int:
     return max((place.synced for place in places_after(path.read_bytes(), offset, expected)), default=0)
 
 
-def places_after(data: bytes, offset: int, expected: int) -> Iterator[Place]:
+def places_after(data: bytes, offset: int, expected: int) -> Iterator[RecordPlace]:
     """The whole records beyond an offset at which none is.
 
     Such a record's sequence is at least the expected one, so its upper bytes are known and are searched for."""

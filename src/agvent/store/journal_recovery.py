@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from agvent.errors import JournalError
-from agvent.store.durable import sync_folder
 from agvent.store.journal_file import Reading, places_after, read_segment, read_snapshot, synced_after
+from agvent.store.sync_folder import sync_folder
 
 
 class Damage(msgspec.Struct, frozen=True):

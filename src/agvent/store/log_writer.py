@@ -25,11 +25,11 @@ from agvent.store.catalogue import compiled
 from agvent.store.event_columns import LoggedEvent, ancestor_column, event_schema, table_of
 from agvent.store.heads import Dropped, Head, Segment, joined, lock_path, write_head
 from agvent.store.index_file import save_index
-from agvent.store.log import LogReader, check_log, event_folder
+from agvent.store.leftovers import sweep
+from agvent.store.log_reader import LogReader, check_log, event_folder
+from agvent.store.log_schema import QUALITIES, STREAMS, TABLES, TableForm, form_of, shaped
 from agvent.store.positions import check_continues, positions
 from agvent.store.segments import Staged, publish, stage_file, stage_table
-from agvent.store.sweep import sweep
-from agvent.store.tables import QUALITIES, STREAMS, TABLES, TableForm, form_of, shaped
 from agvent.store.type_tables import attribute_rows, behaviour_rows, type_row
 from agvent.types import Advertisement, AgventType, unadvertised
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from agvent.errors import LogError
-from agvent.store.tables import TableForm
+from agvent.store.log_schema import TableForm
 
 
 def positions(tables: list[Any], ends: dict[str, int]) -> tuple[list[Any], dict[str, int]]:

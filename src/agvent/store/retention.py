@@ -7,8 +7,8 @@ from typing import Final
 
 from agvent.errors import LogError
 from agvent.store.heads import Segment
+from agvent.store.log_schema import TABLES
 from agvent.store.log_writer import LogWriter
-from agvent.store.tables import TABLES
 
 STREAMS_WITH_AN_END: Final = ("events", "deliveries", "traces", "behaviours", "documents")
 

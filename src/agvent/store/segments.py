@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 
 from agvent import limits
 from agvent.errors import LogFileError
-from agvent.store.durable import sync_folder
 from agvent.store.heads import Ranges, Segment, checksum
-from agvent.store.tables import TableForm
+from agvent.store.log_schema import TableForm
+from agvent.store.sync_folder import sync_folder
 
 HIDDEN: Final = ".partial"
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from agvent.errors import CallerError, FilterError, SubscriptionError
 from agvent.event_json import decode_line
 from agvent.filters.subscription import Subscription, subscription_of
-from agvent.store.chunks import line_chunks
+from agvent.store.line_chunks import line_chunks
 
 if TYPE_CHECKING:  # checking a file of filters needs no index, and no NumPy
     from agvent.matching.subscriptions import Subscriptions

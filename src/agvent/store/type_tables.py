@@ -62,7 +62,7 @@ def behaviour_rows(type_: AgventType) -> list[dict[str, Any]]:
 
 
 def advertisement_xml(advertisement: Advertisement) -> str:
-    """The XML form of docs/event-log.md. What XML cannot say, a control character, is left out of a description."""
+    """The XML form of docs/reference/event-log.md. A description loses control characters, which XML cannot have."""
     type_ = advertisement.type
     root = etree.Element(
         "advertisement",

@@ -34,7 +34,7 @@ def decode_values(text: str) -> dict[str, Any]:
     try:
         return {name: _read(value) for name, value in msgspec.json.decode(text).items()}
     except (ValueError, AttributeError, KeyError, TypeError, EventError, RecursionError) as error:
-        raise LogFileError(f"{text[:80]!r} is no JSON of values: {error}") from None
+        raise LogFileError(f"{text[:80]!r} is not JSON of values: {error}") from None
 
 
 def encode_value(value: Any) -> str:

@@ -114,7 +114,7 @@ class GetAdvertisements(Message, frozen=True, tag=30):
     type: str = ""
 
 
-class Advertisements(Message, frozen=True, tag=31):
+class AdvertisementsFound(Message, frozen=True, tag=31):
     """For each advertisement its owner broker, its publisher and its type."""
 
     request: int

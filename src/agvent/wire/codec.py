@@ -132,7 +132,7 @@ def _of_line(content: bytes) -> Event:
 
 def _decoded(decoder: msgspec.msgpack.Decoder[Any], content: bytes | bytearray) -> Any:
     if len(content) > limits.MESSAGE_BYTES_MAX:
-        raise WireError(f"{len(content)} bytes are no message, at most {limits.MESSAGE_BYTES_MAX} are read")
+        raise WireError(f"{len(content)} bytes are not a message: at most {limits.MESSAGE_BYTES_MAX} are read")
     try:
         return decoder.decode(content)
     except (ValueError, RecursionError, AgventError) as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agvent.types import AgventType
-from agvent.wire.parts import Answered, Call, Message
+from agvent.wire.parts import Answered, BehaviourCall, Message
 
 
 class GetHostKey(Message, frozen=True, tag=50):
@@ -46,7 +46,7 @@ class Invoke(Message, frozen=True, tag=54):
     publisher: str
     sequence: int
     fast: bool
-    call: Call
+    call: BehaviourCall
 
 
 class Invoked(Message, frozen=True, tag=55):

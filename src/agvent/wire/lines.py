@@ -112,13 +112,13 @@ def _is_json(value: Any, depth: int = 1) -> bool:
     return False
 
 
-class Head(msgspec.Struct, gc=False):
+class TypeLine(msgspec.Struct, gc=False):
     """Of a line its type alone: the rest is passed over."""
 
     type: str | list[str] | None = msgspec.field(name="$type", default=None)
 
 
-_heads = msgspec.json.Decoder(Head)
+_heads = msgspec.json.Decoder(TypeLine)
 
 
 def types_in(content: bytes) -> set[tuple[str, ...]]:

@@ -1,8 +1,35 @@
 """One end of a link: frames that are lost, doubled, late or damaged become messages that arrive once and in order.
 
-Each end gives its session a token that only grows. A link is up when both ends know the other's token; a newer token
-or silence takes it down, and whatever was on its way is dropped: the ends say what they have when it is up again. A
-message larger than a chunk travels beside the small ones and is the exception to the order among messages.
+A *session* is a pair of tokens, one chosen by each end. Tokens only grow, restarts included. The states of an end:
+
+    down   `peer` is the highest token heard, 0 at first; heartbeats say both tokens
+    up     the peer has sent this end's own token, so both know the session
+
+A frame with the right tokens takes the link up. A newer token of the peer, or silence, takes it down: this end takes
+the next token and forgets the session. Frames of an older token are ignored, so nothing of one session is ever taken
+for part of another.
+
+Within a session frames have numbers 1, 2, 3, … Invariants:
+
+- every frame up to `_received` has been given to the caller, once and in order;
+- `_early` has only numbers after the next one, at most a window ahead;
+- `_unacked` has the frames that were sent and not acknowledged, at most LINK_WINDOW_FRAMES, and each is repeated until
+  it is acknowledged;
+- `held_bytes` counts all that waits on either side, so that the driver can bound it.
+
+A message larger than a chunk travels in pieces beside the small ones and is the exception to the order: it arrives when
+its last chunk does. Otherwise one large event would hold up every acknowledgement behind it.
+
+When a link goes down, messages on their way are dropped. To keep them for the next session is the obvious alternative,
+and wrong: the peer may have crashed after it took them, or before. Only the layers above know what is on disk, and say
+it in their first messages. Nor is TCP enough: a broken connection does not say what arrived, and a stalled one may take
+minutes to break.
+
+The round trip is measured without synchronised clocks. `echo` is the peer's own stamp plus the time it was held here,
+so the peer subtracts two readings of its own clock.
+
+Cost: 6 integers, a length and a checksum a frame; one acknowledgement for many frames; an acknowledgement walks the
+window. A frame is repeated after three round trips at first, then after twice as long each time, up to a bound.
 
 The driver gives it frames and time (`receive`, `poll`), messages to send, and takes frames from `frames`.
 """

@@ -6,7 +6,7 @@ from agvent.wire.broker_messages import Adverts, Copies, Hello, Routed, Took, Tr
 from agvent.wire.client_messages import (
     Advertise,
     Advertised,
-    Advertisements,
+    AdvertisementsFound,
     Attach,
     Attached,
     Deliver,
@@ -29,7 +29,7 @@ from agvent.wire.host_messages import Admit, Admitted, Dispose, GetHostKey, Host
 
 AnyMessage = (
     Hello | Adverts | Copies | Took | Routed | Attach | Attached | Advertise | Unadvertise | Advertised | Subscribe
-    | Unsubscribe | Subscribed | Done | Refused | GetAdvertisements | Advertisements | Publish | Published | Deliver
-    | Gap | Received | TypeGone | Move | GetHostKey | HostKey | Admit | Admitted | Invoke | Invoked | Dispose | Load
-    | Travel | Stopped
+    | Unsubscribe | Subscribed | Done | Refused | GetAdvertisements | AdvertisementsFound | Publish | Published
+    | Deliver | Gap | Received | TypeGone | Move | GetHostKey | HostKey | Admit | Admitted | Invoke | Invoked | Dispose
+    | Load | Travel | Stopped
 )  # fmt: skip

@@ -50,7 +50,7 @@ class Publication(Part, frozen=True):
         return self.sequence - self.count + 1
 
 
-class Call(Part, frozen=True):
+class BehaviourCall(Part, frozen=True):
     """A call of a behaviour that some filter makes."""
 
     name: str
@@ -60,7 +60,7 @@ class Call(Part, frozen=True):
 class Answered(Part, frozen=True):
     """What a call gave: null where it failed, and then why."""
 
-    call: Call
+    call: BehaviourCall
     value: Any
     fault: str = ""
 

@@ -6,8 +6,8 @@ import asyncio
 from random import Random
 from typing import Self
 
-from agvent.net.address import Address
-from agvent.net.script import LoopThread
+from agvent.net.client.script import LoopThread
+from agvent.net.link.address import Address
 
 
 class FaultProxy:

@@ -16,18 +16,18 @@ import msgspec
 
 from agvent import connect
 from agvent.broker.records import decode_record
-from agvent.net.client import Client
-from agvent.net.config import identity_of
-from agvent.net.deliveries import Delivery
-from agvent.net.dialled import ask
-from agvent.net.fleet import Fleet
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.client import Client
+from agvent.net.client.deliveries import Delivery
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.fleet.fleet import Fleet
+from agvent.net.link.dial import ask
+from agvent.net.server.identity import identity_of
 from agvent.sim.checkers.duplicated import duplicated
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.order import out_of_order
 from agvent.sim.checkers.unexpected import unexpected
 from agvent.sim.ledger import Ledger
-from agvent.sim.world import History, OnDisk, Told, World
+from agvent.sim.world import ClientTold, OnDisk, RunHistory, World
 from agvent.store.journal_recovery import examine
 from agvent.wire.messages import AnyMessage
 
@@ -50,7 +50,7 @@ class Story:
         names = list(dict.fromkeys(name for edge in edges for name in edge))
         self.fleet = Fleet(folder, edges, names, first_port=0)
         self.clients: dict[str, Node] = {}
-        self.history = History([], [], [], [], {})
+        self.history = RunHistory([], [], [], [], {})
         self.published: dict[str, list[int]] = {}  # publisher -> values it was told are safe
         self.under_way = asyncio.Event()  # some fifty were
 
@@ -92,14 +92,14 @@ class Story:
         """A client at the first of these brokers; what its session tells it is written down."""
         self.clients[name] = Node(name, list(homes))
         async with connect(self.address(homes[0]), name=name, failover_s=failover_s) as client:
-            client._attachment.addresses = [self.fleet.members[home].address for home in homes]
-            hear = client._attachment._told
+            client._connection.addresses = [self.fleet.members[home].address for home in homes]
+            hear = client._connection._told
 
             def told(messages: list[AnyMessage]) -> None:
-                self.history.told += [Told(0, name, message) for message in messages]
+                self.history.told += [ClientTold(0, name, message) for message in messages]
                 hear(messages)
 
-            client._attachment._told = told
+            client._connection._told = told
             yield client
 
     async def publish(self, client: Client, values: range, *, pause_s: float = 0.002) -> None:
@@ -137,7 +137,7 @@ def running(folder: Path, edges: Edges) -> Iterator[Story]:
         story.fleet.stop()
 
 
-async def received(subscription: Subscribed, count: int, *, seconds: float = 60) -> list[int]:
+async def received(subscription: OpenSubscription, count: int, *, seconds: float = 60) -> list[int]:
     """The values of that many deliveries."""
     values: list[int] = []
     async with asyncio.timeout(seconds):

@@ -15,26 +15,26 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agvent import Agvent, connect
-from agvent.agents.agvent import Opaque
-from agvent.agents.code import encode_code, sign
-from agvent.agents.portable import program_of
-from agvent.agents.program import Program
-from agvent.agents.table import table_of
-from agvent.agents.types import type_of
+from agvent.agents.authoring.agvent import Opaque
+from agvent.agents.authoring.agvent_types import type_of
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.program import Program
+from agvent.agents.authoring.type_table import table_of
+from agvent.agents.execution.signed_programs import encode_code, sign
 from agvent.broker.records import Owned
 from agvent.cli.trace import line_of
 from agvent.errors import AdmissionError, BehaviourError, CallerError, NetworkFault
 from agvent.event import Cargo, Event
-from agvent.net.address import Address, address_of
-from agvent.net.config import Config, Tls
-from agvent.net.deliveries import Delivery
-from agvent.net.dialled import ask
-from agvent.net.keys import make_authority, make_certificate
-from agvent.net.local import local_broker
-from agvent.net.server import BrokerServer
-from agvent.net.subscribed import Subscribed
-from agvent.net.tls import Credentials
-from agvent.net.visits import ANSWERS
+from agvent.net.client.deliveries import Delivery
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.fleet.keys import make_authority, make_certificate
+from agvent.net.fleet.local import local_broker
+from agvent.net.link.address import Address, address_of
+from agvent.net.link.dial import ask
+from agvent.net.link.tls import Credentials
+from agvent.net.server.config import Config, TlsConfig
+from agvent.net.server.server import BrokerServer
+from agvent.net.server.visits import ANSWERS
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Entry
 from agvent.wire.client_messages import Stopped
@@ -47,7 +47,7 @@ FIGURE_6 = """
 """
 
 
-async def titles(subscription: Subscribed, count: int) -> list[str]:
+async def titles(subscription: OpenSubscription, count: int) -> list[str]:
     """The titles of that many books."""
     found: list[str] = []
     async with asyncio.timeout(30):
@@ -89,7 +89,7 @@ async def arrive_and_answer(story: Story) -> None:
         receipt = await house.publish(book(title="arriving"))
         delivery = await anext(wanted)
         assert isinstance(delivery, Delivery)
-        assert (delivery.told, delivery.refusal) == (({"hello": "oslo", "price": 80.0},), "")
+        assert (delivery.messages, delivery.refusal) == (({"hello": "oslo", "price": 80.0},), "")
         assert await delivery.agvent.wholesale_price(1000, destination="Oslo") == 41_500.0
         answer = await anext(answers)
         assert isinstance(answer, Delivery)
@@ -151,7 +151,7 @@ def test_code_takes_a_grant(tmp_path: Path) -> None:
     def shown(name: str) -> Credentials:
         return Credentials(authority=file("authority.pem"), certificate=file(f"{name}.pem"), key=file(f"{name}.key"))
 
-    tls = Tls(authority=file("authority.pem"), certificate=file("B1.pem"), key=file("B1.key"), tokens=[])
+    tls = TlsConfig(authority=file("authority.pem"), certificate=file("B1.pem"), key=file("B1.key"), tokens=[])
     with local_broker("B1", tls=tls) as url:
         denied = pytest.raises(CallerError, match="denied: it takes code type:Book")
         with connect(url, name="eve", credentials=shown("eve")) as eve, denied:
@@ -198,15 +198,15 @@ def test_an_agvent_is_let_in_or_refused_and_its_trace_says_so() -> None:
             told, not_told = let.next(30), refused.next(30)
             assert isinstance(told, Delivery)
             assert isinstance(not_told, Delivery)
-            assert (told.told, not_told.told, not_told.refusal) == ((3,), (), "KeyError")
-            assert ann.wait(told.agvent.twice()) == 6
+            assert (told.messages, not_told.messages, not_told.refusal) == ((3,), (), "KeyError")
+            assert ann.run(told.agvent.twice()) == 6
             with pytest.raises(BehaviourError, match="secret is opaque: filters compare it, nobody reads it"):
-                ann.wait(told.agvent.secret())
+                ann.run(told.agvent.secret())
             with pytest.raises(AdmissionError, match="the agvent was not let in: KeyError"):
                 _ = not_told.agvent
-            ann.wait(told.dispose())
+            ann.run(told.dispose())
             with pytest.raises(BehaviourError, match="eve's agvent 1 is not here for ann"):
-                ann.wait(told.agvent.twice())
+                ann.run(told.agvent.twice())
         assert hops(url, 1)[:6] == [
             "created, and published at B1",
             "entered at B1, for B1",
@@ -282,16 +282,16 @@ def test_an_agvent_of_an_earlier_version_has_its_own_behaviours() -> None:
         came = [wanted.next(30), wanted.next(30)]
         assert all(isinstance(one, Delivery) for one in came)
         agvents = [one.agvent for one in came if isinstance(one, Delivery)]
-        assert [shop.wait(one.price()) for one in agvents] == [2, 20]
-        assert shop.wait(agvents[0].is_old()) is True
+        assert [shop.run(one.price()) for one in agvents] == [2, 20]
+        assert shop.run(agvents[0].is_old()) is True
         assert "is_old" not in dir(agvents[1])
 
 
 def test_what_cannot_be_advertised_is_named() -> None:
     """A class that is none of agvents, the base of them all, an agvent itself, and what is no type."""
     wrong: list[tuple[Any, str]] = [
-        (int, "int is no agvent class"),
-        (Agvent, "Agvent is no agvent class"),
+        (int, "int is not an agvent class"),
+        (Agvent, "Agvent is not an agvent class"),
         (Rude(n=1), "a Rude cannot be advertised"),
         (None, "a NoneType cannot be advertised"),
     ]
@@ -359,9 +359,9 @@ def test_who_is_in_quarantine_is_shown_and_can_be_released() -> None:
         eve.advertise(Slow)
         ann.subscribe(" OR ".join(f"ends({n})" for n in range(1, 5)), type="Slow")
         eve.publish(Slow())
-        assert list(eve.stopped) == [Stopped(1, "B1", "ends failed: TimeoutError", ())]
+        assert list(eve.failures) == [Stopped(1, "B1", "ends failed: TimeoutError", ())]
         until_quarantined(url, "Slow")
-        with pytest.raises(CallerError, match="'Fast' is not in quarantine here"):
+        with pytest.raises(CallerError, match="'Fast' is not in quarantine"):
             asyncio.run(ask(address_of(url), "release", name="Fast"))
         asyncio.run(ask(address_of(url), "release", name="Slow"))
         until_quarantined(url)
@@ -369,7 +369,10 @@ def test_who_is_in_quarantine_is_shown_and_can_be_released() -> None:
 
 def test_names_of_the_brokers_own_clients_are_taken() -> None:
     """Nobody can answer in a broker's name."""
-    with local_broker("B1") as url, pytest.raises(NetworkFault, match=r"names that begin with \$ are the brokers' own"):
+    with (
+        local_broker("B1") as url,
+        pytest.raises(NetworkFault, match=r"names that begin with \$ are reserved"),
+    ):
         connect(url, name="$B1").__enter__()
 
 
@@ -404,7 +407,7 @@ def test_code_that_a_neighbour_should_not_have_let_in_is_refused_here_too(tmp_pa
     says so once, when an agvent needs it. Nobody else waits for that."""
     said: list[dict[str, Any]] = []
     before = asyncio.run(with_bad_code(tmp_path, said))
-    assert "code refused" not in [one["what"] for one in before]
-    refused = [one["reason"] for one in said if one["what"] == "code refused"]
+    assert "code rejected" not in [one["message"] for one in before]
+    refused = [one["reason"] for one in said if one["message"] == "code rejected"]
     assert refused[0].startswith("not code: ")
     assert refused[1:] == ["it is signed for 'house'", "it is another program", "Bad does not load: TimeoutError"]

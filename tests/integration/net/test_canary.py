@@ -14,9 +14,9 @@ import msgspec
 import pytest
 
 from agvent import connect
-from agvent.net.dialled import ask
-from agvent.net.keyring import Keyring
-from agvent.net.visits import ANSWERS
+from agvent.net.client.keyring import Keyring
+from agvent.net.link.dial import ask
+from agvent.net.server.visits import ANSWERS
 from tests.integration.net.story import LINE, Story, running
 from tests.publishing_house import Book, book
 
@@ -29,7 +29,7 @@ from agvent import connect
 from agvent.errors import SecretError
 
 async def main(url, name, keys, house):
-    async with connect(url, name=name, keys=Path(keys)) as shop:
+    async with connect(url, name=name, key_file=Path(keys)) as shop:
         await shop.seals.trust("house", house)
         wanted = "references_contain('Alonso, E.') AND margin() > 0.2"
         books = await shop.subscribe(wanted, type="Book", admit=True)
@@ -40,7 +40,7 @@ async def main(url, name, keys, house):
             sealed = await shop.seals.open(delivery)
         except SecretError:
             sealed = {}
-        print(price, delivery.told, sorted(sealed), flush=True)
+        print(price, delivery.messages, sorted(sealed), flush=True)
         sys.stdin.read()
 
 asyncio.run(main(*sys.argv[1:]))
@@ -102,7 +102,7 @@ class Shop:
 
 
 async def publish(story: Story, keys: Path, partner: Shop, *, hidden: str, sealed: str) -> None:
-    async with connect(story.address("B1"), name="house", keys=keys) as house:
+    async with connect(story.address("B1"), name="house", key_file=keys) as house:
         await house.advertise(Book)
         await house.seals.admit(Book, "partner", partner.keys.seal_key)
         answers = await house.subscribe(topic=ANSWERS)

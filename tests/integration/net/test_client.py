@@ -12,25 +12,26 @@ import pyarrow
 import pytest
 
 from agvent import Event, connect, decode_event, limits
-from agvent.broker.clients import Clients
+from agvent.broker.clients.clients import Clients
 from agvent.errors import CallerError, EventError, FilterError, NetworkFault, RefusedError
 from agvent.event import EventId
 from agvent.filters.subscription import Subscription
-from agvent.net.address import Address, address_of
-from agvent.net.client import Client
-from agvent.net.config import Config
-from agvent.net.deliveries import Batch, Delivery, GapNotice
-from agvent.net.dialled import ask
-from agvent.net.fleet import free_ports
-from agvent.net.local import local_broker
-from agvent.net.receipts import Receipt
-from agvent.net.server import BrokerServer
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.client import Client
+from agvent.net.client.deliveries import Batch, Delivery, GapNotice
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.client.publications import Publications
+from agvent.net.client.receipts import Receipt
+from agvent.net.fleet.fleet import free_ports
+from agvent.net.fleet.local import local_broker
+from agvent.net.link.address import Address, address_of
+from agvent.net.link.dial import ask
+from agvent.net.server.config import Config
+from agvent.net.server.server import BrokerServer
 from agvent.types import AdvertisedAttribute, AgventType
 from agvent.wire.client_messages import Refused
 from agvent.wire.host_messages import Invoke
 from agvent.wire.messages import AnyMessage
-from agvent.wire.parts import Call
+from agvent.wire.parts import BehaviourCall
 
 BOOK = AgventType(name="Book", attributes=(AdvertisedAttribute("pages", "int"),), ancestors=("Item",))
 
@@ -41,7 +42,7 @@ def url() -> Iterator[str]:
         yield url
 
 
-async def take(subscription: Subscribed, count: int) -> list[Delivery]:
+async def take(subscription: OpenSubscription, count: int) -> list[Delivery]:
     """That many deliveries, each acknowledged."""
     found: list[Delivery] = []
     async with asyncio.timeout(120):
@@ -153,7 +154,7 @@ def test_a_batch_for_two_subscriptions_is_acknowledged_by_both(url: str) -> None
                 parts.append([event.attributes["n"] for event in batch.events])
             assert parts == [[0, 1, 2, 3, 4, 5], [4, 5, 6, 7, 8, 9]]
             async with asyncio.timeout(30):
-                while (await status(url))["clients"][0]["waiting"]:
+                while (await status(url))["clients"][0]["queued"]:
                     pass
 
     asyncio.run(story())
@@ -202,7 +203,7 @@ def test_a_request_with_a_value_that_no_message_has_is_refused_alone(url: str) -
     """What else was asked in the same turn of the loop is answered, and so is what comes after it."""
 
     async def strange(client: Client) -> AnyMessage:
-        return await client._answer(client._session.ask_host(Invoke(0, "ada", 1, False, Call("f", (2**70,)))))
+        return await client._answer(client._session.ask_host(Invoke(0, "ada", 1, False, BehaviourCall("f", (2**70,)))))
 
     async def story() -> None:
         async with connect(url) as client, asyncio.timeout(20):
@@ -220,13 +221,13 @@ def test_a_request_with_a_value_that_no_message_has_is_refused_alone(url: str) -
 
 def test_batches_that_are_published_at_once_have_their_own_receipts(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither has those of the other, though another's turn comes before each chunk, as when agvents are sealed."""
-    made = Client._made
+    made = Publications._made
 
-    async def slowly(client: Client, *given: Any) -> Any:
+    async def slowly(publications: Publications, *given: Any) -> Any:
         await asyncio.sleep(0)
-        return await made(client, *given)
+        return await made(publications, *given)
 
-    monkeypatch.setattr(Client, "_made", slowly)
+    monkeypatch.setattr(Publications, "_made", slowly)
 
     async def story() -> None:
         async with connect(url) as client:
@@ -285,7 +286,7 @@ def test_asking_for_the_next_acknowledges_the_last(url: str) -> None:
                 if delivery.id.sequence == 4:  # type: ignore[union-attr]
                     break
         [client] = (await status(url))["clients"]
-        assert (client["client"], client["waiting"], client["delivered"]) == ("ada", 2, 3)
+        assert (client["client"], client["queued"], client["delivered"]) == ("ada", 2, 3)
 
     asyncio.run(story())
 
@@ -371,10 +372,10 @@ def test_one_event_for_two_subscriptions_is_acknowledged_by_both(url: str) -> No
             low, high = await ada.subscribe("n > 0", id="low"), await ada.subscribe("n > 1", id="high")
             await ada.publish({"n": 2})
             await take(low, 1)
-            assert (await status(url))["clients"][0]["waiting"] == 1
+            assert (await status(url))["clients"][0]["queued"] == 1
             await take(high, 1)
             async with asyncio.timeout(10):
-                while (await status(url))["clients"][0]["waiting"]:
+                while (await status(url))["clients"][0]["queued"]:
                     pass
 
     asyncio.run(story())
@@ -410,7 +411,7 @@ def test_what_an_ended_subscription_was_owed_waits_for_nobody(url: str) -> None:
             again = await ben.subscribe("n > 0", id="a")
             assert [one.event.attributes["n"] for one in await take(again, 3)] == [1, 2, 3]
         async with connect(url, name="ben") as ben:
-            assert (await status(url))["clients"][0]["waiting"] == 0
+            assert (await status(url))["clients"][0]["queued"] == 0
             again = await ben.subscribe("n > 0", id="a")
             await ben.publish({"n": 4})
             assert (await anext(again)).event.attributes["n"] == 4  # type: ignore[union-attr]
@@ -439,7 +440,7 @@ def test_a_reader_that_ended_what_it_did_not_read_goes_on(url: str, monkeypatch:
                 (12, "kept"), (24, "kept"), (25, "kept"),
             ]  # fmt: skip
             async with asyncio.timeout(10):
-                while (await status(url))["clients"][0]["waiting"]:
+                while (await status(url))["clients"][0]["queued"]:
                     pass
 
     asyncio.run(story())
@@ -481,7 +482,7 @@ def test_what_no_broker_will_acknowledge_is_refused(url: str, monkeypatch: pytes
             ada._session.credit = 0
             waiting = [asyncio.create_task(ada.publish({"n": n})) for n in range(3)]
             await asyncio.sleep(0.1)
-            ada._attachment.give_up("the token expired")
+            ada._connection.give_up("the token expired")
             for one in waiting:
                 with pytest.raises(CallerError, match="the token expired; no broker has acknowledged"):
                     await one
@@ -504,7 +505,7 @@ def test_whoever_reads_is_told_that_the_client_was_turned_away(url: str) -> None
             wanted = await ada.subscribe("n > 0")
             await guest.publish({"n": 1})
             await wanted._came.wait()
-            ada._attachment.give_up("the token expired")
+            ada._connection.give_up("the token expired")
             assert isinstance(await anext(wanted), Delivery)
             with pytest.raises(CallerError, match="the token expired"):
                 await anext(wanted)
@@ -524,7 +525,7 @@ def test_a_second_process_of_a_name_takes_its_place(url: str) -> None:
                 again = await second.subscribe("n > 0", id="all")
                 await second.publish({"n": 1})
                 assert len(await take(again, 1)) == 1
-            assert "another process" in first.trouble
+            assert "another process" in first.last_error
 
     asyncio.run(story())
 
@@ -550,7 +551,7 @@ def test_a_change_that_is_refused_changes_nothing(url: str) -> None:
             long = "y" * (limits.SUBSCRIBED_ID_CHARS_MAX + 1)
             with pytest.raises(CallerError, match="characters"):
                 await ada.subscribe("n > 0", id=long)
-            assert long not in {*ada._subscribed, *ada._session.subscriptions}
+            assert long not in {*ada._dispatch.open, *ada._session.subscriptions}
             request = ada._session.subscribe(Subscription(id="x", filter="n > 5"))
             ada._session.receive(Refused(request, 0, "denied"))
             assert ada._session.subscriptions["x"].subscription.filter == "n > 0"
@@ -596,7 +597,7 @@ def test_a_batch_says_how_much_of_it_went_out(url: str) -> None:
                 told.value.hint
                 == f"the first {limits.BATCH_EVENTS_MAX:,} events were published, and none of the others"
             )
-            return ada.sequence
+            return ada.last_sequence
 
     assert asyncio.run(story()) == limits.BATCH_EVENTS_MAX
 
@@ -634,7 +635,7 @@ def test_a_restarted_broker_finds_its_clients_again(tmp_path: Path) -> None:
     """A client outlives its broker: what it asks meanwhile is answered when the broker is back."""
     [port] = free_ports(1)
 
-    async def story(ada: Client, subscription: Subscribed) -> None:
+    async def story(ada: Client, subscription: OpenSubscription) -> None:
         async with asyncio.timeout(20):
             assert (await ada.publish({"n": 2})).id.sequence == 2
             assert [one.event.attributes["n"] for one in await take(subscription, 2)] == [1, 2]

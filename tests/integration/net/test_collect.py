@@ -9,12 +9,12 @@ import pytest
 
 from agvent import connect, limits
 from agvent.errors import JournalError
-from agvent.net.address import Address
-from agvent.net.collect import collect
-from agvent.net.config import Config
-from agvent.net.server import BrokerServer
-from agvent.store.log import LogReader
-from agvent.store.verify import verify
+from agvent.net.fleet.collect import collect
+from agvent.net.link.address import Address
+from agvent.net.server.config import Config
+from agvent.net.server.server import BrokerServer
+from agvent.store.log_reader import LogReader
+from agvent.store.log_verification import verify
 from agvent.types import AdvertisedAttribute, AgventType
 from tests.integration.net.story import LINE, Story, received, running
 

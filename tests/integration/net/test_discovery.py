@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from agvent.errors import CallerError, FilterError
-from agvent.net.client import Client
-from agvent.net.discovery import Discovered, Finding, discover, librarians, store_document
-from agvent.net.librarian import Librarian
-from agvent.store.shelf import Shelf
+from agvent.net.client.client import Client
+from agvent.net.client.discovery import Discovered, FoundDocument, discover, librarians, store_document
+from agvent.net.client.librarian import Librarian
+from agvent.store.document_shelf import Shelf
 from agvent.types import AdvertisedAttribute, AgventType
 from tests.integration.net.story import LINE, Story, running
 
@@ -91,5 +91,5 @@ def test_a_question_goes_to_its_realm(tmp_path: Path) -> None:
         asyncio.run(story_of(story))
 
 
-def key_of(finding: Finding) -> tuple[str, str, str, str]:
+def key_of(finding: FoundDocument) -> tuple[str, str, str, str]:
     return (finding.source, finding.name, finding.owner, finding.realm)

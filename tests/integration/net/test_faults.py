@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from agvent.broker.records import Timed
-from agvent.net.client import Receipt
-from agvent.net.fleet import free_ports
+from agvent.net.client.receipts import Receipt
+from agvent.net.fleet.fleet import free_ports
 from agvent.store.journal_recovery import segment_paths
 from agvent.wire.client_messages import Deliver
 from tests.integration.net.proxy import FaultProxy

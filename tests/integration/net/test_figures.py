@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from agvent import connect, limits
-from agvent.net.address import Address
-from agvent.net.config import Config
-from agvent.net.local import local_broker
-from agvent.net.logs import Log
-from agvent.net.server import BrokerServer
+from agvent.net.fleet.local import local_broker
+from agvent.net.link.address import Address
+from agvent.net.server.config import Config
+from agvent.net.server.logs import Log
+from agvent.net.server.server import BrokerServer
 
 
 def test_figures_are_there_for_machines(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_figures_are_there_for_machines(tmp_path: Path) -> None:
                 "agvent_deliveries_queued_total": "3",
                 "agvent_subscriptions": "1",
                 "agvent_clients_attached": "1",
-                "agvent_deliveries_waiting": "3",
+                "agvent_deliveries_unacknowledged": "3",
                 'agvent_link_up{neighbour="B2"}': "0",
                 "agvent_disk_full": "0",
                 'agvent_fast_events_lost_total{reason="crash"}': "0",
@@ -85,7 +85,13 @@ def test_what_happens_is_a_line_of_json() -> None:
         with connect(url, name="ada"):
             pass
     said = [msgspec.json.decode(line) for line in lines]
-    assert [line["what"] for line in said] == ["started", "stranger gone", "link begun", "link ended", "stopped"]
+    assert [line["message"] for line in said] == [
+        "started",
+        "connection closed before hello",
+        "link opened",
+        "link closed",
+        "stopped",
+    ]
     assert said[1]["reason"] == "a frame of 4294967295 bytes, at most 135168 are read"
     assert {line["broker"] for line in said} == {"local"}
 
@@ -96,12 +102,12 @@ def test_a_flood_of_lines_is_counted_not_written(monkeypatch: pytest.MonkeyPatch
     log = Log("B1", lines.append)
     monkeypatch.setattr("time.monotonic", lambda: 5.5)
     for _ in range(limits.LOG_LINES_PER_SECOND_MAX + 7):
-        log.say("stranger gone")
+        log.say("connection closed before hello")
     monkeypatch.setattr("time.monotonic", lambda: 6.5)
     log.say("stopped")
     said = [msgspec.json.decode(line) for line in lines]
     assert len(said) == limits.LOG_LINES_PER_SECOND_MAX + 2
-    assert [(line["what"], line.get("of"), line.get("lines")) for line in said[-2:]] == [
-        ("left out", "stranger gone", 7),
+    assert [(line["message"], line.get("suppressed"), line.get("count")) for line in said[-2:]] == [
+        ("lines suppressed", "connection closed before hello", 7),
         ("stopped", None, None),
     ]

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from agvent import connect, limits
-from agvent.net.address import Address
-from agvent.net.config import Config
-from agvent.net.follow import Follower, Keep
-from agvent.net.server import BrokerServer
+from agvent.net.fleet.follow import Follower, Keep
+from agvent.net.link.address import Address
+from agvent.net.server.config import Config
+from agvent.net.server.server import BrokerServer
 from agvent.store.journal_recovery import segment_paths
-from agvent.store.log import LogReader
-from agvent.store.verify import verify
+from agvent.store.log_reader import LogReader
+from agvent.store.log_verification import verify
 from tests.integration.net.story import LINE, Story, received, running
 
 

@@ -22,7 +22,7 @@ STORY = """
 import asyncio, os, sys
 from pathlib import Path
 from agvent import connect
-from agvent.net.local import local_broker
+from agvent.net.fleet.local import local_broker
 
 disk = Path(sys.argv[1])
 

@@ -20,12 +20,12 @@ import pytest
 from agvent import connect, limits
 from agvent.errors import NetworkFault
 from agvent.event import Event
-from agvent.net.address import address_of
-from agvent.net.deliveries import Delivery
-from agvent.net.dialled import ask
-from agvent.net.fleet import Fleet
-from agvent.net.introduction import PROTOCOL
-from agvent.net.local import local_broker
+from agvent.net.client.deliveries import Delivery
+from agvent.net.fleet.fleet import Fleet
+from agvent.net.fleet.local import local_broker
+from agvent.net.link.address import address_of
+from agvent.net.link.dial import ask
+from agvent.net.link.introduction import PROTOCOL
 from agvent.session.session import Session
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Hello
@@ -152,7 +152,7 @@ def test_whoever_does_not_read_is_cut_off(monkeypatch: pytest.MonkeyPatch, url: 
     assert is_served(url)
 
 
-TOO_MUCH = "its principal keeps too much in the broker's memory"
+TOO_MUCH = "memory quota exceeded: its principal keeps too much in the broker's memory"
 
 
 def test_large_answers_that_nobody_reads_have_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +204,7 @@ def begin_messages(streams: list[socket.socket], ends: list[LinkEnd]) -> None:
 def reasons(lines: list[str], client: str) -> list[str]:
     """Why the broker ended the links of a client."""
     said = [msgspec.json.decode(line) for line in lines]
-    return [one["reason"] for one in said if one["what"] == "link ended" and one["link"].startswith(client)]
+    return [one["reason"] for one in said if one["message"] == "link closed" and one["link"].startswith(client)]
 
 
 OPERATOR = framed(msgspec.json.encode({"agvent": PROTOCOL, "kind": "operator", "name": "operator"}))

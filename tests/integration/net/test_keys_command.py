@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 from cryptography import x509
 
-from agvent.net.fleet import free_ports
-from agvent.net.keys import make_authority
+from agvent.net.fleet.fleet import free_ports
+from agvent.net.fleet.keys import make_authority
 
 AGVENT = [sys.executable, "-m", "agvent.cli.main"]
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from agvent import Agvent
-from agvent.broker.journeys import instance_of
 from agvent.broker.records import Visited
+from agvent.broker.tables.journeys import instance_of
 from agvent.cli.trace import line_of
 from agvent.event import Budget
-from agvent.net.client import Client
-from agvent.net.dialled import ask
+from agvent.net.client.client import Client
+from agvent.net.link.dial import ask
 from agvent.sim.ledger import Ledger
 from agvent.wire.client_messages import Deliver, Stopped
 from tests.integration.net.story import LINE, Story, received, running
@@ -108,7 +108,7 @@ async def short_of_hops(story: Story) -> None:
             "0 migrated from B1 to B3, for B3",
         ]
         assert await received(wanted, 1) == [2]
-        assert list(house.stopped) == [Stopped(1, "B2", "its budget of hops is spent", ("B3",))]
+        assert list(house.failures) == [Stopped(1, "B2", "its budget of hops is spent", ("B3",))]
 
 
 def test_a_publisher_is_told_that_a_budget_is_spent(tmp_path: Path) -> None:

@@ -8,20 +8,20 @@ from pathlib import Path
 import pytest
 
 from agvent import connect
-from agvent.agents.sealing import Sealer, encode_grant
+from agvent.agents.secrecy.sealed_fields import Sealer, encode_grant
 from agvent.errors import CallerError, EnvironmentFault, SecretError
 from agvent.event import Event
-from agvent.net.client import Client
-from agvent.net.deliveries import Delivery
-from agvent.net.keyring import Keyring
-from agvent.net.local import local_broker
-from agvent.net.seals import SEALS
-from agvent.net.subscribed import Subscribed
+from agvent.net.client.client import Client
+from agvent.net.client.deliveries import Delivery
+from agvent.net.client.keyring import Keyring
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.client.seals import SEALS
+from agvent.net.fleet.local import local_broker
 from tests.publishing_house import Book, book
 from tests.sandboxes import random
 
 
-async def contract(client: Client, subscription: Subscribed) -> str:
+async def contract(client: Client, subscription: OpenSubscription) -> str:
     """What the next book's sealed field says to a client; why not, if it says nothing."""
     delivery = await anext(subscription)
     assert isinstance(delivery, Delivery)
@@ -34,10 +34,10 @@ async def contract(client: Client, subscription: Subscribed) -> str:
 
 async def admitted_and_revoked(url: str, folder: Path) -> None:
     house_keys = Keyring(folder / "house.keys")
-    async with connect(url, name="house", keys=folder / "house.keys") as house:
+    async with connect(url, name="house", key_file=folder / "house.keys") as house:
         await house.advertise(Book)
         async with (
-            connect(url, name="ally", keys=folder / "ally.keys") as ally,
+            connect(url, name="ally", key_file=folder / "ally.keys") as ally,
             connect(url, name="bob") as bob,
             connect(url, name="eve") as eve,
         ):
@@ -61,8 +61,8 @@ async def admitted_and_revoked(url: str, folder: Path) -> None:
 async def later(url: str, folder: Path) -> None:
     """Other processes of the same names, with the same key files: no grant is sent again."""
     async with (
-        connect(url, name="house", keys=folder / "house.keys") as house,
-        connect(url, name="ally", keys=folder / "ally.keys") as ally,
+        connect(url, name="house", key_file=folder / "house.keys") as house,
+        connect(url, name="ally", key_file=folder / "ally.keys") as ally,
     ):
         books = await ally.subscribe(type="Book", id="books")
         await house.advertise(Book)

@@ -12,11 +12,11 @@ import pytest
 
 from agvent import connect
 from agvent.errors import CallerError
-from agvent.net.client import Client
-from agvent.net.deliveries import Delivery, GapNotice
-from agvent.net.follow import Follower, Keep
-from agvent.net.subscribed import Subscribed
-from agvent.store.log import LogReader
+from agvent.net.client.client import Client
+from agvent.net.client.deliveries import Delivery, GapNotice
+from agvent.net.client.open_subscription import OpenSubscription
+from agvent.net.fleet.follow import Follower, Keep
+from agvent.store.log_reader import LogReader
 from tests.integration.net.story import LINE, Story, running
 
 
@@ -40,7 +40,7 @@ async def followed(log: Path, disks: list[Path], keep: Keep | None = None) -> As
         follower.close()
 
 
-async def events(subscription: Subscribed, count: int) -> list[tuple[str, int]]:
+async def events(subscription: OpenSubscription, count: int) -> list[tuple[str, int]]:
     """The publishers and values of that many events."""
     found: list[tuple[str, int]] = []
     async with asyncio.timeout(60):
@@ -69,7 +69,7 @@ def test_the_past_and_the_present_meet(tmp_path: Path) -> None:
             followed(log, disks),
             story.client("ada", "B1") as ada,
             story.client("bob", "B2") as bob,
-            connect(address, name="cat", log=log) as cat,
+            connect(address, name="cat", event_log=log) as cat,
         ):
             await asyncio.gather(publish(ada, range(100)), publish(bob, range(100)))
             noon = datetime.now(UTC)
@@ -103,7 +103,7 @@ def test_what_is_not_for_a_subscriber_is_not_in_its_past(tmp_path: Path) -> None
                 await ada.publish_batch([{"n": 1}, {"n": 2}])
                 while LogReader(log).heads["events"].dropped.rows < 2:
                     await story.status("B1")
-            async with followed(log, disks), connect(at, context={"floor": 3}, log=log) as guest:
+            async with followed(log, disks), connect(at, context={"floor": 3}, event_log=log) as guest:
                 await ada.publish({"n": 3}, to="floor = 4")
                 await ada.publish({"n": 4}, to="floor = 3")
                 await ada.publish({"n": 5}, destinations=["cat"])
@@ -115,7 +115,7 @@ def test_what_is_not_for_a_subscriber_is_not_in_its_past(tmp_path: Path) -> None
                 assert (notice.reason, notice.publisher) == ("retention", "")
                 assert await events(everything, 2) == [("ada", 4), ("ada", 7)]
             async with connect(at) as guest:
-                with pytest.raises(CallerError, match="since= reads the network's event log"):
+                with pytest.raises(CallerError, match="since= needs the network's event log"):
                     await guest.subscribe(since="beginning")
 
     with running(tmp_path, [("B1", "B2")]) as story:

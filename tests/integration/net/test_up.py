@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from agvent.errors import EnvironmentFault
-from agvent.net.fleet import free_ports, locked
+from agvent.net.fleet.fleet import free_ports, locked
 
 AGVENT = [sys.executable, "-m", "agvent.cli.main"]
 NETWORK = "agvent-network"

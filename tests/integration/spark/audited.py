@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pyspark.sql import SparkSession
 
-from agvent.spark.audit import audit
+from agvent.spark.audits.audit import audit
 from tests.stories import interpreted
 
 

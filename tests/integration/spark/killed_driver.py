@@ -14,8 +14,8 @@ from pyspark.sql.datasource import DataSourceStreamWriter, WriterCommitMessage
 from pyspark.sql.types import StructType
 
 from agvent.spark import dispatch, session
-from agvent.spark.deliveries_sink import DeliveriesSink, StreamWriter, Written
-from agvent.spark.source import AgventSource
+from agvent.spark.log.source import AgventSource
+from agvent.spark.streams.deliveries_sink import DeliveriesSink, StagedFiles, StreamWriter
 from agvent.store.heads import read_head
 from agvent.store.log_writer import LogWriter
 
@@ -32,7 +32,7 @@ class KilledWriter(StreamWriter):
     """Dies when a task of the batch begins, when all have staged their rows, when those have their names but the head
     is the old one, or when the batch is committed and Spark does not know it yet."""
 
-    def write(self, iterator: Iterator[pa.RecordBatch]) -> Written:
+    def write(self, iterator: Iterator[pa.RecordBatch]) -> StagedFiles:
         if POINT == "planned" and max(read_head(self.log, "deliveries").batches.values(), default=-1) == NUMBER - 1:
             die()
         return super().write(iterator)
@@ -62,6 +62,6 @@ def register(spark: SparkSession) -> None:
 
 
 if __name__ == "__main__":
-    importlib.import_module("agvent.spark.dispatch").register = register  # type: ignore[attr-defined]
+    importlib.import_module("agvent.spark.streams.dispatch").register = register  # type: ignore[attr-defined]
     with session("local[2]") as spark:
         dispatch(spark, LOG, once=True, events_max=20).awaitTermination()

@@ -20,7 +20,7 @@ from typing import IO, Any
 
 import pyspark
 
-from agvent.spark.java import find_java
+from agvent.spark.runtime.java import find_java
 from tests.stories import INTERPRETED
 
 BIN = Path(pyspark.__file__).parent / "bin"

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
 
 from agvent import Subscription, connect
 from agvent.errors import CallerError, SandboxFault
-from agvent.net.collect import collect
-from agvent.net.deliveries import Delivery
-from agvent.net.local import local_broker
-from agvent.spark.log_match import log_pairs, match_log
-from agvent.store.log import LogReader
+from agvent.net.client.deliveries import Delivery
+from agvent.net.fleet.collect import collect
+from agvent.net.fleet.local import local_broker
+from agvent.spark import match
+from agvent.store.log_reader import LogReader
 from tests.publishing_house import CANARY, Book, book
 
 NOBODY_ASKED = [
@@ -44,10 +43,11 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_log_has_what_it_was_judged_by(spark: SparkSession, network: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_the_log_has_what_it_was_judged_by(network: Path) -> None:
     """Its own subscriptions by the recorded answers: nothing is run. Cargoes are there as they travelled."""
     log = LogReader(network / "log")
-    due = match_log(spark, log).select("sequence", "subscription").collect()
+    due = match(log, keep=["sequence"]).select("sequence", "subscription").collect()
     assert sorted(map(tuple, due)) == [(1, "shop/s"), (2, "shop/s")]
     [program] = log.table("programs").to_pylist()
     cargoes = log.table("cargoes").to_pylist()
@@ -57,10 +57,11 @@ def test_the_log_has_what_it_was_judged_by(spark: SparkSession, network: Path) -
     assert CANARY.encode() not in b"".join(row["hidden"] + row["sealed"] for row in cargoes)
 
 
-def test_logged_agvents_are_asked_what_nobody_asked_them(spark: SparkSession, network: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_logged_agvents_are_asked_what_nobody_asked_them(network: Path) -> None:
     """With the hosts' key; without it their answers are unknown. Plain events are matched beside them."""
     log, key = LogReader(network / "log"), network / "data" / "hosts.key"
-    asked = log_pairs(spark, log, NOBODY_ASKED, hosts_key=key)
+    asked = match(log, NOBODY_ASKED, hosts_key=key)
     assert sorted(map(tuple, asked.select("event", "subscription").collect())) == [
         ("house:1", "canary"),
         ("house:2", "canary"),
@@ -69,14 +70,15 @@ def test_logged_agvents_are_asked_what_nobody_asked_them(spark: SparkSession, ne
         ("house:4", "dear"),
         ("house:6", "notes"),
     ]
-    recorded = log_pairs(spark, log, NOBODY_ASKED)
+    recorded = match(log, NOBODY_ASKED)
     assert [tuple(row) for row in recorded.select("event", "subscription").collect()] == [("house:6", "notes")]
 
 
-def test_what_cannot_be_asked_is_refused_first(spark: SparkSession, network: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_what_cannot_be_asked_is_refused_first(network: Path, tmp_path: Path) -> None:
     """A key file that is none; the log's own subscriptions, whose answers are recorded."""
     log = LogReader(network / "log")
     with pytest.raises(SandboxFault, match="the hosts' key file cannot be read"):
-        log_pairs(spark, log, NOBODY_ASKED, hosts_key=tmp_path / "none.key")
-    with pytest.raises(CallerError, match="the log has the answers to its own subscriptions"):
-        match_log(spark, log, hosts_key=network / "data" / "hosts.key")
+        match(log, NOBODY_ASKED, hosts_key=tmp_path / "none.key")
+    with pytest.raises(CallerError, match="the log already has the answers to its own subscriptions"):
+        match(log, hosts_key=network / "data" / "hosts.key")

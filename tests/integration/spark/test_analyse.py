@@ -16,11 +16,11 @@ from lxml import etree
 from pyspark.sql import SparkSession
 
 from agvent.filters.subscription import Subscription
-from agvent.spark.analyse import HOT_TIMES, analyse
-from agvent.spark.write_report import write_report
+from agvent.sample_day.day_plan import DayPlan
+from agvent.sample_day.generate import generate
+from agvent.spark.analysis.analyse import HOT_TIMES, analyse
+from agvent.spark.analysis.write_report import write_report
 from agvent.store.catalogue import subscription_row
-from agvent.store.day.generate import generate
-from agvent.store.day.plan import DayPlan
 from agvent.store.log_writer import LogWriter
 from tests.stories import NOON, Story, after, interpreted
 

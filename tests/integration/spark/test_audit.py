@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 
 from agvent.errors import LogFileError
 from agvent.filters.subscription import Subscription
-from agvent.spark.audit import Tally, audit
-from agvent.store.day.generate import generate
-from agvent.store.day.plan import DEFECTS, DayPlan
-from agvent.store.log import LogReader, create_log
+from agvent.sample_day.day_plan import DEFECTS, DayPlan
+from agvent.sample_day.generate import generate
+from agvent.spark.audits.audit import DeliveryTally, audit
+from agvent.store.log_reader import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.store.retention import retain
 from tests.stories import Story, after, interpreted
@@ -142,7 +142,7 @@ def test_fast_events_are_counted_apart(eventful: tuple[Any, dict[str, Found]]) -
     """A lost fast event is in the fast tally, and its order is not judged. Its number is not a durable event's."""
     verdict, defects = eventful
     assert [row[:3] for row in defects["hurries"]] == [("lost", 2, "cheap")]
-    assert verdict.fast == Tally(expected=4, delivered=2, lost=1, declared=1)
+    assert verdict.fast == DeliveryTally(expected=4, delivered=2, lost=1, declared=1)
 
 
 def _gaps(story: Story) -> None:
@@ -213,7 +213,7 @@ def test_deliveries_that_retention_took_are_not_lost(quick: SparkSession, tmp_pa
         retain(log, "deliveries", before=after(300))
     verdict, rows = found(quick, story.path, "defect")
     assert rows == []
-    assert (verdict.left_out, verdict.durable) == (1, Tally(expected=1, delivered=1))
+    assert (verdict.left_out, verdict.durable) == (1, DeliveryTally(expected=1, delivered=1))
 
 
 def test_events_after_until_are_left_out(quick: SparkSession, tmp_path: Path) -> None:
@@ -224,7 +224,7 @@ def test_events_after_until_are_left_out(quick: SparkSession, tmp_path: Path) ->
     story.delivery("p", 1, "cheap")
     verdict, rows = found(quick, story.write(), "defect", until=after(8))
     assert rows == []
-    assert (verdict.left_out, verdict.durable) == (1, Tally(expected=1, delivered=1))
+    assert (verdict.left_out, verdict.durable) == (1, DeliveryTally(expected=1, delivered=1))
 
 
 def test_recorded_answers_decide_filters_with_behaviours(quick: SparkSession, tmp_path: Path) -> None:
@@ -259,7 +259,7 @@ def test_a_log_without_events_is_fine(quick: SparkSession, tmp_path: Path) -> No
     """There is nothing to break a promise about."""
     create_log(tmp_path / "log")
     verdict, rows = found(quick, tmp_path / "log", "defect")
-    assert (verdict.events, verdict.durable, rows, verdict.is_fine) == (0, Tally(), [], True)
+    assert (verdict.events, verdict.durable, rows, verdict.is_fine) == (0, DeliveryTally(), [], True)
 
 
 def test_a_log_without_deliveries_lost_everything(quick: SparkSession, tmp_path: Path) -> None:
@@ -267,7 +267,7 @@ def test_a_log_without_deliveries_lost_everything(quick: SparkSession, tmp_path:
     story = Story(tmp_path / "log", CHEAP)
     story.event("p", 1, epoch=1, price=5.0)
     verdict, rows = found(quick, story.write(), "defect", "sequence")
-    assert (verdict.durable, rows) == (Tally(expected=1, lost=1), [("lost", 1)])
+    assert (verdict.durable, rows) == (DeliveryTally(expected=1, lost=1), [("lost", 1)])
 
 
 @pytest.mark.parametrize("damage", ["missing", "torn"])

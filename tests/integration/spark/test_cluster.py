@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from agvent import Subscription, Subscriptions
-from agvent.store.day.generate import generate
-from agvent.store.day.plan import DayPlan
-from agvent.store.log import LogReader
+from agvent.sample_day.day_plan import DayPlan
+from agvent.sample_day.generate import generate
+from agvent.store.log_reader import LogReader
 from tests.integration.spark.processes import (
     DRIVER_SECONDS_MAX,
     answer,

@@ -65,14 +65,14 @@ def test_a_machine_without_java_runs_on_the_bundled_one(folder: Path) -> None:
     done = subprocess.run(command, cwd=folder, env=bare, capture_output=True, text=True, check=False)
     assert (folder / "cache" / "agvent" / "java" / "bin" / "java").exists()
     assert (done.returncode, json.loads(done.stdout)["rejected"]) == (0, 1)
-    assert done.stderr.startswith("warning: 1 lines skipped; for example event 4: ")
+    assert done.stderr.startswith("warning: 1 rejected lines skipped; for example event 4: ")
     assert pairs(folder / "matches") == sorted(PAIRS)
 
 
 WITHOUT_SYSTEM_JAVA = """
 import sys
 from agvent.cli.main import main
-from agvent.spark import java
+from agvent.spark.runtime import java
 java.SYSTEM_FOLDERS = ()
 sys.exit(main())
 """
@@ -131,20 +131,20 @@ def test_events_of_which_no_column_is_read_give_what_agvent_match_says(folder: P
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (("s.jsonl", "nowhere.jsonl"), 2, "error: there is no nowhere.jsonl\n"),
+        (("s.jsonl", "nowhere.jsonl"), 2, "error: nowhere.jsonl does not exist\n"),
         (("nowhere.jsonl", "e.jsonl"), 2,
-         "error: there is no nowhere.jsonl: subscriptions are JSON Lines, Parquet, a saved index or an event log\n"),
+         "error: nowhere.jsonl does not exist; subscriptions are JSON Lines, Parquet, a saved index or an event log\n"),
         (("s.jsonl", "e.jsonl", "--event", "nr"), 2,
-         "error: --event names a column of Parquet; the events of JSON Lines are their lines\n"),
+         "error: the option event does not apply to JSON Lines: it names a column of a DataFrame or of Parquet\n"),
         (("s.jsonl", "e.jsonl", "--out", "taken"), 2,
-         "error: taken is there already\nhint: name another folder, or remove it\n"),
+         "error: taken exists and is not empty\nhint: name another folder, or remove it\n"),
         (("bad.jsonl", "e.jsonl"), 2,
          ("error: bad.jsonl line 2: in the filter of 'b', line 1, column 8: expected a value, found '>'\n"
           "  price >> 1\n         ^\n")),
         (("s.jsonl", "e.jsonl", "--master", "spark://127.0.0.1:9"), 3,
          ("error: no Spark master answers at spark://127.0.0.1:9: 127.0.0.1:9 Connection refused\n"
           "hint: is it running?\n")),
-        (("s.jsonl", "e.jsonl", "--config", "spark.x"), 2, "error: --config spark.x: a setting is KEY=VALUE\n"),
+        (("s.jsonl", "e.jsonl", "--config", "spark.x"), 2, "error: --config spark.x: expected KEY=VALUE\n"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_said_before_spark_starts(folder: Path, words: tuple[str, ...], code: int, message: str) -> None:
@@ -164,7 +164,7 @@ def test_a_line_that_is_no_event_ends_the_job(folder: Path) -> None:
     done = agvent_spark("match", "s.jsonl", "e.jsonl", "--out", "matches", folder=folder)
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {folder.resolve() / 'e.jsonl'} line 5: ")
-    assert not (folder / "matches" / "_SUCCESS").exists()
+    assert not (folder / "matches").exists()
 
 
 def test_ctrl_c_ends_the_job(folder: Path) -> None:
@@ -175,11 +175,11 @@ def test_ctrl_c_ends_the_job(folder: Path) -> None:
     with subprocess.Popen(
         command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
     ) as started:
-        wait_for_folder(folder / "matches" / "_temporary", started)
+        wait_for_folder(folder / ".matches.partial" / "_temporary", started)
         started.send_signal(signal.SIGINT)
         out, err = started.communicate(timeout=SECONDS_MAX)
     assert (started.returncode, out, err) == (130, "", "")
-    assert not (folder / "matches" / "_SUCCESS").exists()
+    assert not (folder / "matches").exists()
 
 
 def wait_for_folder(path: Path, started: subprocess.Popen[str]) -> None:

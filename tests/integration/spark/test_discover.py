@@ -10,8 +10,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from agvent.errors import CallerError, FilterError
-from agvent.spark.discovery import discover
-from agvent.store.log import create_log
+from agvent.spark.discovery.discover import discover
+from agvent.store.log_reader import create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, AdvertisedBehaviour, Advertisement, AgventType, Parameter
 from tests.awkward_log import START

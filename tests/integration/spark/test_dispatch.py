@@ -18,13 +18,13 @@ from pyspark.sql.streaming.query import StreamingQuery
 from agvent.errors import AgventError, CallerError, EventError, LogError, LogFileError
 from agvent.filters.subscription import Subscription
 from agvent.spark import dispatch, register
-from agvent.spark.stream_report import fault_of, reports
+from agvent.spark.streams.batch_reports import fault_of, reports
 from agvent.store.event_columns import LoggedEvent
 from agvent.store.heads import read_head
-from agvent.store.log import LogReader, create_log
+from agvent.store.log_reader import LogReader, create_log
+from agvent.store.log_verification import verify
 from agvent.store.log_writer import LogWriter
 from agvent.store.retention import retain
-from agvent.store.verify import verify
 from tests.feed import START, STREAMS, Feed, delivered, expected
 from tests.integration.spark.audited import Counts, counts
 from tests.stories import Story, costly
@@ -279,7 +279,7 @@ def test_what_retention_has_dropped_is_missed(spark: SparkSession, tmp_path: Pat
         retain(writer, "events", before=START + timedelta(seconds=80))
     fault = fault_in(dispatch(spark, log, Collected(), checkpoint=next(checkpoints), once=True))
     assert isinstance(fault, LogError)
-    assert "retention has dropped some of them" in fault.message
+    assert "retention has dropped events" in fault.message
     assert fault.message.endswith("--skip-dropped")
     sink = Collected()
     dispatch(spark, log, sink, checkpoint=next(checkpoints), once=True, skip_dropped=True).awaitTermination()
@@ -295,13 +295,13 @@ def test_a_checkpoint_of_another_log_is_refused(spark: SparkSession, tmp_path: P
     assert isinstance(fault, LogError)
     assert fault.message == (
         "the log has 20 events, and this stream has read 120 already\n"
-        "hint: the checkpoint is of another log: give this one a checkpoint of its own"
+        "hint: the checkpoint belongs to another log; use a new checkpoint for this log"
     )
 
 
 def test_mistakes_are_said_before_the_stream_starts(spark: SparkSession, tmp_path: Path, log: Path) -> None:
     """A folder that is no log, and a function without a checkpoint."""
-    with pytest.raises(LogFileError, match="is no event log"):
+    with pytest.raises(LogFileError, match="is not an event log"):
         dispatch(spark, tmp_path)
     with pytest.raises(CallerError, match="needs a checkpoint"):
         dispatch(spark, log, Collected())

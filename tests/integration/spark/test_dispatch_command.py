@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from agvent.cli.main import main
 from agvent.spark import dispatch
-from agvent.store.log import LogReader, create_log
+from agvent.store.log_reader import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from tests.feed import STREAMS, Feed, delivered, expected
 from tests.stories import COMPLAINT, costly
@@ -43,7 +43,7 @@ def test_ctrl_c_stops_it_and_it_goes_on(spark: SparkSession, tmp_path: Path) -> 
             first = json.loads(running.stdout.readline())
             running.send_signal(signal.SIGINT)
             _, complaint = running.communicate(timeout=300)
-        assert (running.returncode, complaint) == (130, "stopped; the same command goes on from here\n")
+        assert (running.returncode, complaint) == (130, "stopped; the same command resumes from here\n")
         feed.step(40)
     assert {name: first[name] for name in ("batch", "events", "catalogue", "start")} == {
         "batch": 0,
@@ -72,8 +72,8 @@ def test_what_it_skips_is_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "complaint"),
     [
-        (["nowhere"], 3, "error: nowhere is no event log: it has no log.json\n"),
-        (["nowhere", "--batch-events", "0"], 2, "error: --every is 0 or more seconds, --batch-events 1 or more\n"),
+        (["nowhere"], 3, "error: nowhere is not an event log: it has no log.json\n"),
+        (["nowhere", "--batch-events", "0"], 2, "error: --every must be at least 0, and --batch-events at least 1\n"),
     ],
 )
 def test_mistakes_are_said_before_spark_starts(

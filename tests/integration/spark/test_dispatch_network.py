@@ -12,14 +12,14 @@ from pyspark.sql import functions as sf
 
 from agvent import Event, EventId, Subscription, connect
 from agvent.errors import NetworkFault
-from agvent.net.deliveries import Delivery
-from agvent.net.local import local_broker
-from agvent.net.script import ScriptSubscription
+from agvent.net.client.deliveries import Delivery
+from agvent.net.client.script import ScriptSubscription
+from agvent.net.fleet.local import local_broker
 from agvent.spark import dispatch
-from agvent.spark.network_sink import NetworkSink
+from agvent.spark.streams.network_sink import NetworkSink
 from agvent.store.catalogue import subscription_row
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log import create_log
+from agvent.store.log_reader import create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, Advertisement, AgventType
 

@@ -12,9 +12,9 @@ from pyspark.sql import SparkSession
 
 from agvent.spark import dispatch
 from agvent.store.heads import read_head
-from agvent.store.log import create_log
+from agvent.store.log_reader import create_log
+from agvent.store.log_verification import verify
 from agvent.store.log_writer import LogWriter
-from agvent.store.verify import verify
 from tests.feed import STREAMS, Feed, delivered, expected
 from tests.integration.spark.audited import Counts, counts
 

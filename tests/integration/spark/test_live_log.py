@@ -7,12 +7,12 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from agvent import connect
-from agvent.net.address import address_of
-from agvent.net.fleet import free_ports
-from agvent.net.follow import Follower
-from agvent.net.local import local_broker
-from agvent.spark.analyse import analyse
-from agvent.spark.audit import audit
+from agvent.net.fleet.fleet import free_ports
+from agvent.net.fleet.follow import Follower
+from agvent.net.fleet.local import local_broker
+from agvent.net.link.address import address_of
+from agvent.spark.analysis.analyse import analyse
+from agvent.spark.audits.audit import audit
 
 
 def test_a_network_is_audited_while_it_runs(spark: SparkSession, tmp_path: Path) -> None:

@@ -62,4 +62,4 @@ def test_the_analysis_writes_a_report(log: Path, tmp_path: Path) -> None:
     assert (tmp_path / "report" / "report.html").is_file()
     again = run("analyse", log, "--out", tmp_path / "report")
     assert again.returncode == 2
-    assert again.stderr.startswith(f"error: {tmp_path / 'report'} is there already\n")
+    assert again.stderr.startswith(f"error: {tmp_path / 'report'} exists and is not empty\n")

@@ -10,13 +10,12 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from agvent import Subscription
-from agvent.spark.log_match import match_log
-from agvent.store.day.generate import generate
-from agvent.store.day.plan import DayPlan
-from agvent.store.log import LogReader
+from agvent.sample_day.day_plan import DayPlan
+from agvent.sample_day.generate import generate
+from agvent.spark import match
+from agvent.store.log_reader import LogReader
 
 KEY = ("publisher", "sequence", "quality", "subscription", "version")
 
@@ -29,10 +28,11 @@ def day(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def test_a_log_without_defects_was_delivered_as_it_calls_for(spark: SparkSession, day: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_a_log_without_defects_was_delivered_as_it_calls_for(day: Path) -> None:
     """The deliveries that the epochs call for are those that the log records, and nothing was left unanswered."""
     log = LogReader(day)
-    called_for = match_log(spark, log).toArrow()
+    called_for = match(log, keep=["publisher", "sequence", "quality"], complaints=True).toArrow()
     assert called_for["complaint"].null_count == called_for.num_rows
     expected = {tuple(row.values()) for row in called_for.select(KEY).to_pylist()}
     recorded = {tuple(row.values()) for row in log.table("deliveries").select(KEY).to_pylist()}
@@ -53,11 +53,12 @@ def declares(gap: dict[str, Any], key: tuple[Any, ...]) -> bool:
     )
 
 
-def test_other_subscriptions_are_matched_as_if_always_there(spark: SparkSession, day: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_other_subscriptions_are_matched_as_if_always_there(day: Path) -> None:
     """Subscriptions that are not the log's are matched against every event, whatever its epoch."""
     log = LogReader(day)
-    found = match_log(spark, log, [Subscription(id="all")])
-    assert found.columns[-2:] == ["subscription", "complaint"]
+    found = match(log, [Subscription(id="all")], keep=["quality", "entry_broker"])
+    assert found.columns == ["event", "quality", "entry_broker", "subscription"]
     assert found.count() == sum(segment.rows for segment in log.segments("events"))
 
 
@@ -68,7 +69,8 @@ def test_the_command_takes_a_log_for_both(day: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     log = LogReader(day)
     recorded = {
-        (f"{row['publisher']}:{row['sequence']}", row["subscription"]) for row in log.table("deliveries").to_pylist()
+        (f"{row['publisher']}:{row['sequence']}", row["subscription"], row["version"])
+        for row in log.table("deliveries").to_pylist()
     }
     found = [tuple(row.values()) for row in pq.read_table(tmp_path / "matches").to_pylist()]
     assert recorded - {*found} == set()

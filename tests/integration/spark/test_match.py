@@ -15,8 +15,8 @@ from pyspark.sql import DataFrame, SparkSession
 from agvent import Subscription, Subscriptions, save_index
 from agvent.errors import CallerError, EventError, SubscriptionError
 from agvent.spark import count_matches, match
-from agvent.spark.faults import faults
-from agvent.spark.roster import Roster
+from agvent.spark.rosters.roster import Roster
+from agvent.spark.runtime.spark_errors import translated_errors
 
 TICKS = [(1, "IBM", 99.5), (2, "MSFT", 410.0), (3, "IBM", 150.25), (4, None, None)]
 INTERESTS = [
@@ -176,7 +176,7 @@ def test_a_question_that_was_not_answered_is_reported(spark: SparkSession) -> No
     document = f"<a>{'<b/>' * 400}</a>"
     frame = spark.createDataFrame([(5, document), (6, "<b/>")], "event int, `$xml` string")
     interests = [COSTLY, Subscription(id="b", language="xpath", filter="/b")]
-    with pytest.raises(EventError, match="event 5: subscription costly not answered"), faults():
+    with pytest.raises(EventError, match="event 5: subscription costly not answered"), translated_errors():
         match(frame, interests).collect()
     found = match(frame, interests, complaints=True)
     told = [(event, id, complaint is not None) for event, id, complaint in found.collect()]

@@ -28,11 +28,11 @@ from agvent.filters.tree import (
     TopicPattern,
     Truth,
 )
-from agvent.matching.arrow_values import kind_of_type
-from agvent.spark.operands import columns_of, quoted
-from agvent.spark.plan import pushed_filters
-from agvent.spark.pushdown import outcomes, to_column
-from agvent.spark.reach import Reach
+from agvent.matching.encoders.arrow_values import kind_of_type
+from agvent.spark.pushdown.operands import columns_of, quoted
+from agvent.spark.pushdown.pushed_filters import pushed_filters
+from agvent.spark.pushdown.reach import Reach
+from agvent.spark.pushdown.to_column import outcomes, to_column
 from tests import strategies
 from tests.spark_tables import FLOATS, POOLS, World, drawn_conditions, table_of_every_type, world, world_of
 

@@ -15,14 +15,14 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from agvent import Event, Subscription, evaluate
 from agvent.errors import CallerError, EventError, SubscriptionError
 from agvent.event_json import decode_event
-from agvent.spark.event_lines import FrameLines, LogLines, lines
-from agvent.spark.plan import pushed_filters
-from agvent.spark.pushdown import pushed_down
-from agvent.spark.replay_frame import Window, replay, replayed
-from agvent.spark.replay_log import LogReplay, cases, replay_log
-from agvent.spark.verify import names_read
+from agvent.spark.pushdown.pushed_filters import pushed_filters
+from agvent.spark.pushdown.to_column import pushed_down
+from agvent.spark.replays.json_lines import FrameLines, LogLines, lines
+from agvent.spark.replays.log_replay import LogReplay, cases, replay_log
+from agvent.spark.replays.table_replay import Window, replay, replayed
+from agvent.spark.replays.verifiers import names_read
 from agvent.store.event_columns import event_schema, records_of
-from agvent.store.log import LogReader
+from agvent.store.log_reader import LogReader
 from agvent.store.log_writer import LogWriter
 from agvent.store.retention import retain
 from tests import strategies
@@ -226,7 +226,7 @@ def test_an_event_that_no_line_can_say_is_named(spark: SparkSession, tmp_path: P
     with pytest.raises(EventError) as caught:
         list(lines(part.frame, LogLines(QUOTE, "Quote")))
     assert caught.value.message == (
-        "event p:7: price: no line of JSON has an infinite number\nhint: as Parquet it can be written: --out DIR"
+        "event p:7: price: no line of JSON has an infinite number\nhint: write it as Parquet: --out DIR"
     )
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from agvent import evaluate, parse
 from agvent.event_json import encode_event
-from agvent.store.log import LogReader
+from agvent.store.log_reader import LogReader
 from tests.awkward_log import awkward_log
 
 AGVENT = (sys.executable, "-c", "import sys; from agvent.cli.main import main; sys.exit(main())")
@@ -77,7 +77,7 @@ def test_explain_says_who_is_asked_what(log: Path) -> None:
     scans = [line for line in rest if line.startswith("  Parquet is asked")]
     assert all("GreaterThanOrEqual(accepted_at,2026-03-01 02:00:00.0)" in line for line in scans)
     assert sum("GreaterThan(a,0)" in line for line in scans) == 1
-    assert sum(line == "  Spark tests the rest, but the matcher verifies: regex(c, 'a')" for line in rest) == 1
+    assert sum(line == "  Spark tests the rest, and the matcher verifies: regex(c, 'a')" for line in rest) == 1
 
 
 def test_discovery_prints_json_lines(log: Path) -> None:

@@ -8,16 +8,16 @@ import pytest
 from pyspark.sql import SparkSession
 
 from agvent.broker.broker import Broker
-from agvent.sim.log import write_log
-from agvent.sim.plan import Plan, plan_of
+from agvent.sim.event_log import write_log
 from agvent.sim.run import judged, simulated
-from agvent.sim.verdicts import sweep_on
-from agvent.spark.analyse import analyse
-from agvent.spark.audit import audit
+from agvent.sim.scenario import Scenario, scenario_of
+from agvent.sim.spark_sweep import sweep_on
+from agvent.spark.analysis.analyse import analyse
+from agvent.spark.audits.audit import audit
 from tests.sim import broken
 
 
-def logged(plan: Plan, path: Path, make: type[Broker] = Broker) -> Path:
+def logged(plan: Scenario, path: Path, make: type[Broker] = Broker) -> Path:
     world = simulated(plan, make=make)
     if make is Broker:
         assert judged(plan, world).violations == ()
@@ -28,16 +28,16 @@ def logged(plan: Plan, path: Path, make: type[Broker] = Broker) -> Path:
 @pytest.mark.parametrize(
     "plan",
     [
-        plan_of(31, faults="partitions"),
-        plan_of(39, faults="all"),
-        plan_of(47, faults="disks"),
-        plan_of(3, faults="moves"),
-        plan_of(11, faults="moves"),
-        plan_of(38, faults="all", couriers=True),
+        scenario_of(31, faults="partitions"),
+        scenario_of(39, faults="all"),
+        scenario_of(47, faults="disks"),
+        scenario_of(3, faults="moves"),
+        scenario_of(11, faults="moves"),
+        scenario_of(38, faults="all", couriers=True),
     ],
     ids=lambda plan: f"{plan.faults}{' couriers' if plan.workload.couriers else ''}",
 )
-def test_the_audit_finds_nothing_in_a_good_run(spark: SparkSession, tmp_path: Path, plan: Plan) -> None:
+def test_the_audit_finds_nothing_in_a_good_run(spark: SparkSession, tmp_path: Path, plan: Scenario) -> None:
     """Partitions, crashes, lost disks, moves: everything due was delivered or declared, each once and in order."""
     found = audit(spark, logged(plan, tmp_path / "log")).verdict
     assert found.is_fine
@@ -48,13 +48,13 @@ def test_the_audit_finds_nothing_in_a_good_run(spark: SparkSession, tmp_path: Pa
 @pytest.mark.parametrize(
     ("make", "defect", "plan"),
     [
-        (broken.DropsCustodyOnLinkLoss, "lost", Plan(seed=2, topology="line", faults="partitions")),
-        (broken.DoesNotDeduplicate, "duplicated", Plan(seed=0, topology="ring", faults="none")),
-        (broken.DeliversToEverybody, "unexpected", Plan(seed=0, topology="star", faults="none")),
+        (broken.DropsCustodyOnLinkLoss, "lost", Scenario(seed=2, topology="line", faults="partitions")),
+        (broken.DoesNotDeduplicate, "duplicated", Scenario(seed=0, topology="ring", faults="none")),
+        (broken.DeliversToEverybody, "unexpected", Scenario(seed=0, topology="star", faults="none")),
     ],
 )
 def test_the_audit_finds_what_a_broken_broker_did(
-    spark: SparkSession, tmp_path: Path, make: type[Broker], defect: str, plan: Plan
+    spark: SparkSession, tmp_path: Path, make: type[Broker], defect: str, plan: Scenario
 ) -> None:
     """The log of a broker with a deliberate mistake has that defect, and the audit names it."""
     found = audit(spark, logged(plan, tmp_path / "log", make))
@@ -64,11 +64,11 @@ def test_the_audit_finds_what_a_broken_broker_did(
 
 def test_a_run_can_be_analysed(spark: SparkSession, tmp_path: Path) -> None:
     """Copies, hops and links of a run are in the analysis."""
-    tables = analyse(spark, logged(plan_of(7), tmp_path / "log")).tables()
+    tables = analyse(spark, logged(scenario_of(7), tmp_path / "log")).tables()
     assert min(tables[name].count() for name in ("types", "brokers", "hops", "links", "subscriptions")) > 0
 
 
 def test_seeds_run_on_spark(spark: SparkSession) -> None:
     """The verdicts of Spark's workers are those of this process."""
-    plans = [plan_of(seed) for seed in (3, 4, 39)]
-    assert [(one.plan, one.violations) for one in sweep_on(spark, plans)] == [(plan, ()) for plan in plans]
+    plans = [scenario_of(seed) for seed in (3, 4, 39)]
+    assert [(one.scenario, one.violations) for one in sweep_on(spark, plans)] == [(plan, ()) for plan in plans]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from agvent.spark import register
 from agvent.store.heads import Segment
-from agvent.store.log import LogReader, create_log
+from agvent.store.log_reader import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from tests.feed import STREAMS, Feed
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Run, Send, Synced
+from agvent.broker.interface import Append, Effect, Input, LinkUp, MessageCame, Run, Send, Synced
 from agvent.broker.records import Accepted, Arrived, Record
 from agvent.filters.subscription import Subscription
 from agvent.wire.batches import deliveries_in
@@ -22,9 +22,9 @@ class Told:
         self.records: list[Record] = []
         self.said: list[object] = []
         self.runs: list[Run] = []
-        self.give(LinkUp("ada", to_broker=False), Came("ada", Attach("ada", 0, 0, 0, 1, 1)))
+        self.give(LinkUp("ada", to_broker=False), MessageCame("ada", Attach("ada", 0, 0, 0, 1, 1)))
         for at, filter in enumerate(filters, 1):
-            self.give(Came("ada", Subscribe(at, at, Subscription(id=f"s{at}", filter=filter))))
+            self.give(MessageCame("ada", Subscribe(at, at, Subscription(id=f"s{at}", filter=filter))))
 
     def give(self, *inputs: Input) -> None:
         self._note(self.broker.step(inputs, 1))
@@ -43,7 +43,7 @@ class Told:
                 self.give(Synced(effect.number))
 
     def publish(self, publication: Publication) -> None:
-        self.give(Came("ada", Publish(publication)))
+        self.give(MessageCame("ada", Publish(publication)))
 
     def of(self, kind: type) -> list[object]:
         return [one for one in (*self.records, *self.said) if isinstance(one, kind)]
@@ -99,9 +99,9 @@ def test_a_batch_is_acknowledged_in_part() -> None:
     """What was acknowledged of it does not come again, to the next process or after a restart."""
     told = Told("")
     told.publish(BATCH)
-    told.give(Came("ada", Received(2, 0)))
+    told.give(MessageCame("ada", Received(2, 0)))
     told.said.clear()
-    told.give(LinkUp("again", to_broker=False), Came("again", Attach("ada", 0, 0, 0, 1, 1)))
+    told.give(LinkUp("again", to_broker=False), MessageCame("again", Attach("ada", 0, 0, 0, 1, 1)))
     assert [sequence for sequence, _ in told.delivered()] == [3, 4]
     restarted = Broker("B1", 1, list(told.broker.tables.snapshot()))
     queue = restarted.tables.deliveries.clients["ada"].durable

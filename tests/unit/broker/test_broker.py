@@ -6,8 +6,8 @@ import pytest
 
 from agvent import limits
 from agvent.broker.broker import Broker
-from agvent.broker.deliveries import BOOT_SHIFT
-from agvent.broker.interface import Append, Came, Effect, Input, LinkUp, Ran, Run, Send, Synced
+from agvent.broker.interface import Append, Effect, Input, LinkUp, MessageCame, Ran, Run, Send, Synced
+from agvent.broker.tables.deliveries import BOOT_SHIFT
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.types import AgventType
@@ -26,7 +26,7 @@ from agvent.wire.client_messages import (
     Subscribed,
 )
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Answered, Call, Publication
+from agvent.wire.parts import Answered, BehaviourCall, Publication
 from tests.fuzz.wire import MESSAGES
 
 EVENT = encode_event(Event(attributes={"price": 3}))
@@ -45,7 +45,7 @@ def synced(broker: Broker, effects: list[Effect], now: int) -> list[Effect]:
 def attached() -> Broker:
     broker = Broker("B1", 1)
     synced(broker, broker.step([], 1), 1)
-    attach = Came("ada", Attach("ada", 0, 0, 0, 1, 1))
+    attach = MessageCame("ada", Attach("ada", 0, 0, 0, 1, 1))
     effects = synced(broker, broker.step([LinkUp("ada", to_broker=False), attach], 2), 2)
     assert [effect.message for effect in effects if isinstance(effect, Send)] == [
         Attached("B1", 1, limits.PUBLISH_CREDIT, 0, 0, 0, 1 << BOOT_SHIFT)
@@ -56,10 +56,10 @@ def attached() -> Broker:
 def test_one_broker_alone_matches_and_delivers() -> None:
     """A subscription and a publication of one client: acknowledged and delivered, after the sync and not before."""
     broker = attached()
-    subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s", filter="price > 2")))
+    subscribe = MessageCame("ada", Subscribe(1, 1, Subscription(id="s", filter="price > 2")))
     effects = synced(broker, broker.step([subscribe], 3), 3)
     assert [e.message for e in effects if isinstance(e, Send)] == [Subscribed(1, {"B1": 1}, ())]
-    at_once = broker.step([Came("ada", Publish(Publication("ada", 1, EVENT)))], 4)
+    at_once = broker.step([MessageCame("ada", Publish(Publication("ada", 1, EVENT)))], 4)
     assert [effect for effect in at_once if isinstance(effect, Send)] == []
     effects = synced(broker, at_once, 4)
     assert [e.message for e in effects if isinstance(e, Send)] == [
@@ -72,9 +72,12 @@ def test_one_broker_alone_matches_and_delivers() -> None:
 def test_the_same_inputs_give_the_same_effects() -> None:
     """Two brokers that are given the same do the same."""
     inputs: list[list[Input]] = [
-        [LinkUp("ada", to_broker=False), Came("ada", Attach("ada", 0, 0, 0, 1, 1))],
-        [LinkUp("B2", to_broker=True), Came("B2", Hello("B2", 1, {}))],
-        [Came("ada", Subscribe(1, 1, Subscription(id="s"))), Came("ada", Publish(Publication("ada", 1, EVENT)))],
+        [LinkUp("ada", to_broker=False), MessageCame("ada", Attach("ada", 0, 0, 0, 1, 1))],
+        [LinkUp("B2", to_broker=True), MessageCame("B2", Hello("B2", 1, {}))],
+        [
+            MessageCame("ada", Subscribe(1, 1, Subscription(id="s"))),
+            MessageCame("ada", Publish(Publication("ada", 1, EVENT))),
+        ],
     ]
     brokers = [Broker("B1", 1), Broker("B1", 1)]
     for at, given in enumerate(inputs, 1):
@@ -86,7 +89,7 @@ def test_the_same_inputs_give_the_same_effects() -> None:
 def test_a_stranger_changes_nothing(message: object) -> None:
     """What comes over a link that nobody has introduced himself on has no effect, but for the introductions."""
     broker = attached()
-    effects = broker.step([LinkUp("x", to_broker=False), Came("x", message)], 5)  # type: ignore[arg-type]
+    effects = broker.step([LinkUp("x", to_broker=False), MessageCame("x", message)], 5)  # type: ignore[arg-type]
     if not isinstance(message, (Hello, Attach)):
         assert effects == []
     broker.check()
@@ -140,7 +143,7 @@ def test_a_mistake_is_refused_and_changes_nothing(message: object, reason: str) 
     """A client's mistake is answered with what is wrong, and no record is written."""
     broker = attached()
     before = broker.out.number
-    effects = broker.step([Came("ada", message)], 5)  # type: ignore[arg-type]
+    effects = broker.step([MessageCame("ada", message)], 5)  # type: ignore[arg-type]
     [refused] = [e.message for e in effects if isinstance(e, Send) and isinstance(e.message, Refused)]
     assert refused.reason.startswith(reason)
     assert broker.out.number == before
@@ -151,8 +154,8 @@ def test_a_first_event_that_comes_last_lets_all_that_waited_in() -> None:
     broker = attached()
     late = range(2, limits.PUBLISH_CREDIT + 1)
     for sequence in late:
-        broker.step([Came("ada", Publish(Publication("ada", sequence, EVENT)))], 3)
-    effects = synced(broker, broker.step([Came("ada", Publish(Publication("ada", 1, EVENT)))], 4), 4)
+        broker.step([MessageCame("ada", Publish(Publication("ada", sequence, EVENT)))], 3)
+    effects = synced(broker, broker.step([MessageCame("ada", Publish(Publication("ada", 1, EVENT)))], 4), 4)
     accepted = [e.message.sequence for e in effects if isinstance(e, Send) and isinstance(e.message, Published)]
     assert accepted == [1, *late]
 
@@ -160,11 +163,11 @@ def test_a_first_event_that_comes_last_lets_all_that_waited_in() -> None:
 def test_behaviours_of_a_publishers_events_are_asked_side_by_side() -> None:
     """Several of its events are asked at once; whatever order the answers come in, they are accepted in their own."""
     broker = attached()
-    subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
+    subscribe = MessageCame("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
     synced(broker, broker.step([subscribe], 3), 3)
-    published = [Came("ada", Publish(Publication("ada", number, EVENT))) for number in (1, 2, 3)]
+    published = [MessageCame("ada", Publish(Publication("ada", number, EVENT))) for number in (1, 2, 3)]
     runs = [effect for effect in broker.step(published, 4) if isinstance(effect, Run)]
-    call = Call("twice", (3,))
+    call = BehaviourCall("twice", (3,))
     assert runs == [Run(number, "ada", EVENT, (call,)) for number in (1, 2, 3)]
     assert broker.step([Ran(3, (Answered(call, 6),)), Ran(2, (Answered(call, None, "KeyError"),))], 5) == []
     effects = synced(broker, broker.step([Ran(1, (Answered(call, 6),))], 6), 6)
@@ -176,12 +179,14 @@ def test_behaviours_of_a_publishers_events_are_asked_side_by_side() -> None:
 def test_refusals_keep_their_place_among_a_publishers_events() -> None:
     """What has no event, and what a door emptied, is settled when what was published before it is accepted."""
     broker = attached()
-    subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
+    subscribe = MessageCame("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
     synced(broker, broker.step([subscribe], 3), 3)
     contents = {1: EVENT, 2: b"", 3: EVENT, 4: b""}
-    published = [Came("ada", Publish(Publication("ada", number, content))) for number, content in contents.items()]
+    published = [
+        MessageCame("ada", Publish(Publication("ada", number, content))) for number, content in contents.items()
+    ]
     assert [type(effect) for effect in synced(broker, broker.step(published, 4), 4)] == [Run, Run]
-    call = Call("twice", (3,))
+    call = BehaviourCall("twice", (3,))
     settled = []
     for run in (1, 2):
         effects = synced(broker, broker.step([Ran(run, (Answered(call, 6),))], 5), 5)
@@ -197,17 +202,17 @@ def test_what_waits_for_answers_is_held_to_the_publishers_credit(monkeypatch: py
     """Who sends more than it may have unacknowledged has the rest wait as if it were early, and all come in order."""
     monkeypatch.setattr(limits, "PUBLISH_EVENTS_MAX", 3)
     broker = attached()
-    subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
+    subscribe = MessageCame("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
     synced(broker, broker.step([subscribe], 3), 3)
-    effects = broker.step([Came("ada", Publish(Publication("ada", number, EVENT))) for number in range(1, 9)], 4)
-    assert broker.entrance.waiting() == {("ada", False): 3}
+    effects = broker.step([MessageCame("ada", Publish(Publication("ada", number, EVENT))) for number in range(1, 9)], 4)
+    assert broker.entry.waiting() == {("ada", False): 3}
     delivered = []
     while runs := [effect for effect in effects if isinstance(effect, Run)]:
         answers = [Ran(run.number, (Answered(run.calls[0], 6),)) for run in runs]
         effects = synced(broker, broker.step(answers, 5), 5)
         delivered += [e.message.sequence for e in effects if isinstance(e, Send) and isinstance(e.message, Deliver)]
     assert delivered == list(range(1, 9))
-    assert broker.entrance.waiting() == {}
+    assert broker.entry.waiting() == {}
 
 
 def test_a_client_that_says_it_moved_has_few_keys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,12 +220,12 @@ def test_a_client_that_says_it_moved_has_few_keys(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(limits, "CLIENT_KEYS_MAX", 4)
     broker = attached()
     for moves in range(1, 20):
-        synced(broker, broker.step([Came("ada", Attach("ada", 1, 0, 0, 1, 1, "B7", moves))], 3), 3)
+        synced(broker, broker.step([MessageCame("ada", Attach("ada", 1, 0, 0, 1, 1, "B7", moves))], 3), 3)
         assert len(broker.tables.deliveries.keys_of("ada")) <= 4
     refused = []
     for moves in range(20, 30):
-        subscribe = Came("ada", Subscribe(1, 1, Subscription(id="s")))
-        attach = Came("ada", Attach("ada", 1, 0, 0, 1, 1, "B7", moves))
+        subscribe = MessageCame("ada", Subscribe(1, 1, Subscription(id="s")))
+        attach = MessageCame("ada", Attach("ada", 1, 0, 0, 1, 1, "B7", moves))
         effects = synced(broker, broker.step([attach, subscribe], 4), 4)
         refused += [e.message.reason for e in effects if isinstance(e, Send) and isinstance(e.message, Refused)]
     assert {*refused} == {"'ada' came back before it had what waited here for it"}

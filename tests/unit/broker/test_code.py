@@ -6,7 +6,7 @@ import pytest
 
 from agvent import limits
 from agvent.broker.records import Owned, decode_record, encode_record
-from agvent.broker.tables import Tables
+from agvent.broker.tables.tables import Tables
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Entry
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from agvent.broker.covering import Covering, pins
+from agvent.broker.tables.covering import Covering, pins
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agvent.broker.routes import Routes, cost_of
+from agvent.broker.routing.routes import Routes, cost_of
 
 
 def routes(**links: int) -> Routes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Input, LinkUp, Send, Synced
+from agvent.broker.interface import Append, Input, LinkUp, MessageCame, Send, Synced
 from agvent.broker.records import Record
 from agvent.event import Budget, Event
 from agvent.filters.subscription import Subscription
@@ -44,9 +44,14 @@ class Watched:
         self.journal: list[Record] = []
         self.sent: list[AnyMessage] = []
         self.broker = Broker("B1", 1)
-        self.step([LinkUp("B2", to_broker=True), Came("B2", Hello("B2", 1, {})), LinkUp("ada", to_broker=False)])
+        self.step([LinkUp("B2", to_broker=True), MessageCame("B2", Hello("B2", 1, {})), LinkUp("ada", to_broker=False)])
         self.say(Adverts("B2", 1, 0, 1, (), WAY))
-        self.step([Came("ada", Attach("ada", 0, 0, 0, 1, 1)), Came("ada", Subscribe(1, 1, Subscription(id="all")))])
+        self.step(
+            [
+                MessageCame("ada", Attach("ada", 0, 0, 0, 1, 1)),
+                MessageCame("ada", Subscribe(1, 1, Subscription(id="all"))),
+            ]
+        )
 
     def step(self, inputs: list[Input]) -> None:
         while inputs:
@@ -58,7 +63,7 @@ class Watched:
         self.broker.check()
 
     def say(self, message: AnyMessage) -> None:
-        self.step([Came("B2", message)])
+        self.step([MessageCame("B2", message)])
 
 
 def routed(body: Body) -> Routed:
@@ -143,7 +148,7 @@ def test_a_copy_of_what_entered_here_does_not_come_back_to_this_home() -> None:
     """A neighbour that says so changes nothing: its sequence would be that of events that enter here later."""
     watched = Watched()
     watched.say(copies(Publication("ada", 9, EVENT), Entered("B1", 1, 1)))
-    assert watched.broker.tables.arrivals.last == {}
+    assert watched.broker.tables.chains.last == {}
 
 
 def test_what_is_for_another_broker_is_passed_on() -> None:

@@ -8,9 +8,9 @@ from random import Random
 import pytest
 
 from agvent import limits
+from agvent.broker.interest.streams import Streams
 from agvent.broker.records import Closed, Joined, Opened, Owned
-from agvent.broker.streams import Streams
-from agvent.broker.tables import Tables
+from agvent.broker.tables.tables import Tables
 from agvent.filters.subscription import Subscription
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Applied, Delta, Entry, Interest
@@ -27,7 +27,7 @@ class Pair:
         self.now = 0
         self.home, self.entry = Tables("H", 1), Tables("E", 1)
         self.home.apply(Joined("c"))
-        self.streams = Streams("H", 1, self.home.homes, self.home.advertisements)
+        self.streams = Streams("H", 1, self.home.local, self.home.advertisements)
         self.boot = 0
         self.loss = 0.6
         self.restart_home()
@@ -36,13 +36,13 @@ class Pair:
     def restart_home(self) -> None:
         """The home forgets what it said to whom."""
         self.boot += 1
-        self.streams = Streams("H", 1, self.home.homes, self.home.advertisements)
+        self.streams = Streams("H", 1, self.home.local, self.home.advertisements)
         self.streams.restart(self.boot)
 
     def owned(self, record: Owned) -> None:
         for tables in (self.home, self.entry):
             tables.apply(record)
-        self.streams.considered("E")
+        self.streams.considered("E", number=0)
 
     def advertise(self) -> None:
         version = self.home.advertisements.version("E") + 1
@@ -50,13 +50,13 @@ class Pair:
         self.owned(Owned("E", 1, version, (entry,), False))
 
     def change(self) -> None:
-        homes = self.home.homes
+        homes = self.home.local
         key = f"c/s{self.random.randrange(6)}"
         epoch = self.home.interests.epoch + 1
         if key in homes.current:
             type = homes.current[key].subscription.type
             self.home.apply(Closed(homes.position + 1, key, False, epoch))
-            self.streams.closed(key, type)
+            self.streams.closed(key, type, number=0)
             return
         subscription = Subscription(
             id=key,
@@ -64,13 +64,13 @@ class Pair:
             filter=f"price > {self.random.randrange(4)}",
         )
         self.home.apply(Opened(homes.position + 1, "c", Interest(self.random.randrange(1 << 30), subscription), epoch))
-        self.streams.opened(key)
+        self.streams.opened(key, number=0)
 
     def talk(self) -> None:
         """A while passes: Deltas that are due go out, and what is not lost is answered, perhaps twice."""
         self.now += 3 * SECOND
         self.streams.tick()
-        self.streams.flush(self.now, self._deliver)
+        self.streams.flush(self.now, 0, self._deliver)
 
     def _deliver(self, targets: tuple[str, ...], delta: Delta) -> None:
         assert targets == ("E",)
@@ -87,7 +87,7 @@ class Pair:
                     self.streams.answered(Applied("E", 1, number, position, epoch, position))
 
     def agree(self) -> bool:
-        current, overlaps = self.home.homes.current, self.home.advertisements.overlaps
+        current, overlaps = self.home.local.current, self.home.advertisements.overlaps
         wanted = {
             key: current[key].number
             for key in self.streams.covering.roots()
@@ -121,9 +121,9 @@ def test_nothing_is_said_to_who_asks_for_nothing() -> None:
     sent: list[Delta] = []
     subscription = Subscription(id="c/s", type="Book")
     pair.home.apply(Opened(1, "c", Interest(1, subscription), 1))
-    pair.streams.opened("c/s")
-    pair.streams.flush(1, lambda _, delta: sent.append(delta))
+    pair.streams.opened("c/s", number=0)
+    pair.streams.flush(1, 0, lambda _, delta: sent.append(delta))
     assert sent == []
     pair.advertise()
-    pair.streams.flush(1, lambda _, delta: sent.append(delta))
+    pair.streams.flush(1, 0, lambda _, delta: sent.append(delta))
     assert [delta.previous for delta in sent] == [0]

@@ -24,17 +24,17 @@ from agvent.broker.records import (
     Record,
 )
 from agvent.chronicle.chronicle import Chronicle
-from agvent.chronicle.rows import Rows
+from agvent.chronicle.log_rows import LogRows
 from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
-from agvent.spark.recorded_answers import RecordedAnswers
-from agvent.store.log import LogReader, create_log
+from agvent.spark.matches.recorded_answers import RecordedAnswers
+from agvent.store.log_reader import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, AgventType
 from agvent.wire.broker_messages import Entry, Interest
 from agvent.wire.client_messages import Source
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Answered, Call, Entered, Publication
+from agvent.wire.parts import Answered, BehaviourCall, Entered, Publication
 
 AT = 1_700_000_000_000_000
 NOON = datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
@@ -51,7 +51,7 @@ def entered(*answers: Answered) -> Entered:
     return Entered("b1", 1, 1, answers)
 
 
-def rows_of(*records: Record, broker: str = "b1", incarnation: int = 1) -> Rows:
+def rows_of(*records: Record, broker: str = "b1", incarnation: int = 1) -> LogRows:
     chronicle = Chronicle(broker, incarnation)
     for record in records:
         chronicle.take(record, AT)
@@ -217,10 +217,10 @@ def test_a_broker_that_left_for_good_is_declared() -> None:
 def test_answers_are_logged_so_that_a_reader_finds_them(tmp_path: Path) -> None:
     """The calls of an event, null arguments and faults included, are looked up by name and arguments."""
     answers = (
-        Answered(Call("twice", (7,)), 14),
-        Answered(Call("named", (None, "O'Hare")), True),
-        Answered(Call("fails", ()), None, "too slow"),
-        Answered(Call("listed", ((1, 2),)), 3),
+        Answered(BehaviourCall("twice", (7,)), 14),
+        Answered(BehaviourCall("named", (None, "O'Hare")), True),
+        Answered(BehaviourCall("fails", ()), None, "too slow"),
+        Answered(BehaviourCall("listed", ((1, 2),)), 3),
     )
     accepted = Accepted(entered(*answers), publication(1), (), AT)
     made = rows_of(ADVERTISED, OPENED, accepted)

@@ -35,7 +35,7 @@ def complaint(capsys: pytest.CaptureFixture[str], words: str, given: str) -> str
 def test_what_is_no_number_that_can_be_is_refused(capsys: pytest.CaptureFixture[str], given: str) -> None:
     """The complaint names the option and its bounds, before anything is done."""
     for words, most in ABOVE_ZERO.items():
-        assert complaint(capsys, words, given) == f"'{given}' is no number above 0, up to {most}"
+        assert complaint(capsys, words, given) == f"'{given}' is not a number above 0, up to {most}"
     for words, bounds in WHOLE.items():
         assert complaint(capsys, words, given) == f"'{given}' is no whole number from {bounds}"
 

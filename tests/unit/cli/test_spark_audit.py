@@ -12,42 +12,57 @@ from rich.console import Console
 
 from agvent.cli.main import main
 from agvent.cli.spark_audit import moment, notes, sentence, show
-from agvent.spark.audit import Tally, Verdict
+from agvent.spark.audits.audit import AuditVerdict, DeliveryTally
 
 
-def verdict(*, durable: Tally, fast: Tally | None = None, events: int = 50, left_out: int = 0) -> Verdict:
+def verdict(
+    *, durable: DeliveryTally, fast: DeliveryTally | None = None, events: int = 50, left_out: int = 0
+) -> AuditVerdict:
     late_after = timedelta(seconds=60)
-    return Verdict(durable=durable, fast=fast or Tally(), events=events, left_out=left_out, late_after=late_after)
+    return AuditVerdict(
+        durable=durable, fast=fast or DeliveryTally(), events=events, left_out=left_out, late_after=late_after
+    )
 
 
 @pytest.mark.parametrize(
     ("found", "said"),
     [
-        (verdict(durable=Tally(expected=1200)), "✓ day: the promise was kept for 1,200 deliveries of 50 events"),
-        (verdict(durable=Tally(), events=0), "✓ day: there are no events in this log"),
-        (verdict(durable=Tally(late=3)), "✓ day: the promise was kept for 0 deliveries of 50 events"),
-        (verdict(durable=Tally(lost=1, out_of_order=2)), "✗ day: the promise was broken: 1 lost, 2 out of order"),
-        (verdict(durable=Tally(), fast=Tally(lost=4)), "✓ day: the promise was kept for 0 deliveries of 50 events"),
         (
-            verdict(durable=Tally(), fast=Tally(duplicated=1, unexpected=2)),
+            verdict(durable=DeliveryTally(expected=1200)),
+            "✓ day: the promise was kept for 1,200 deliveries of 50 events",
+        ),
+        (verdict(durable=DeliveryTally(), events=0), "✓ day: the log has no events"),
+        (verdict(durable=DeliveryTally(late=3)), "✓ day: the promise was kept for 0 deliveries of 50 events"),
+        (
+            verdict(durable=DeliveryTally(lost=1, out_of_order=2)),
+            "✗ day: the promise was broken: 1 lost, 2 out of order",
+        ),
+        (
+            verdict(durable=DeliveryTally(), fast=DeliveryTally(lost=4)),
+            "✓ day: the promise was kept for 0 deliveries of 50 events",
+        ),
+        (
+            verdict(durable=DeliveryTally(), fast=DeliveryTally(duplicated=1, unexpected=2)),
             "✗ day: the promise was broken: 1 fast duplicated, 2 fast unexpected",
         ),
     ],
 )
-def test_the_verdict_is_one_line(found: Verdict, said: str) -> None:
+def test_the_verdict_is_one_line(found: AuditVerdict, said: str) -> None:
     """A broken promise names each way in which it was; late and lost fast events break none."""
     assert sentence("day", found) == said
 
 
 def test_notes_say_what_the_counts_do_not() -> None:
     """Nothing recorded, declared losses, lost fast events, late ones and those left out have a sentence each."""
-    found = verdict(durable=Tally(expected=9, lost=8, declared=1, late=2), fast=Tally(lost=3), left_out=7)
+    found = verdict(
+        durable=DeliveryTally(expected=9, lost=8, declared=1, late=2), fast=DeliveryTally(lost=3), left_out=7
+    )
     assert notes(found) == [
-        "The log has no deliveries: was it written by something that delivers and records it?",
-        "declared losses: 1, which the log's gaps name.",
+        "The log records no deliveries. Was it written by brokers or by dispatch?",
+        "declared losses: 1, named in the log's gaps.",
         "lost fast events: 3, which the promise allows.",
-        "warning: deliveries that took longer than 60 s: 2.",
-        "events left out: 7, dropped by retention in part, or later than --until.",
+        "warning: 2 deliveries took longer than 60 s.",
+        "events left out: 7, because retention dropped a part of them or --until is earlier.",
     ]
 
 
@@ -56,7 +71,7 @@ def test_the_first_defects_are_shown_with_their_reasons() -> None:
     row: dict[str, Any] = {"defect": "out_of_order", "publisher": "feed:1", "sequence": 7, "quality": "fast"}
     row |= {"subscription": "s1", "version": 2, "subscriber": "ann", "why": "came after sequence 8 of its publisher"}
     out = StringIO()
-    found = verdict(durable=Tally(expected=5, delivered=5, out_of_order=2))
+    found = verdict(durable=DeliveryTally(expected=5, delivered=5, out_of_order=2))
     log = "/a/long/path" * 12
     show(Console(file=out, width=120), log, found, [row], out=None)
     lines = out.getvalue().splitlines()
@@ -71,9 +86,9 @@ def test_the_first_defects_are_shown_with_their_reasons() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--late-after", "soon"], "'soon' is no number of seconds"),
-        (["--late-after", "-1"], "'-1' is no number of seconds"),
-        (["--until", "noon"], "'noon' is no time such as 2026-03-01T12:00:00Z"),
+        (["--late-after", "soon"], "'soon' is not a number of seconds"),
+        (["--late-after", "-1"], "'-1' is not a number of seconds"),
+        (["--until", "noon"], "'noon' is not a time such as 2026-03-01T12:00:00Z"),
         (["--until", "2026-03-01T12:00:00"], "does not say its time zone"),
     ],
 )
@@ -88,12 +103,12 @@ def test_a_bad_option_is_refused(arguments: list[str], said: str, capsys: pytest
 def test_a_folder_that_is_no_log_is_refused(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """What is no log is said so before Spark starts, with the exit code of the environment."""
     assert main(["spark", "audit", str(tmp_path)]) == 3
-    assert capsys.readouterr().err == f"error: {tmp_path} is no event log: it has no log.json\n"
+    assert capsys.readouterr().err == f"error: {tmp_path} is not an event log: it has no log.json\n"
 
 
 def test_a_json_verdict_begins_with_the_seven_counts() -> None:
     """A machine finds the durable counts at the top, and everything else after them."""
-    found = verdict(durable=Tally(expected=1, delivered=1), fast=Tally(lost=2), left_out=3)
+    found = verdict(durable=DeliveryTally(expected=1, delivered=1), fast=DeliveryTally(lost=2), left_out=3)
     assert list(found.as_json().items()) == [
         ("expected", 1), ("delivered", 1), ("lost", 0), ("duplicated", 0), ("unexpected", 0), ("out_of_order", 0),
         ("late", 0), ("declared", 0), ("verdict", "fine"), ("violations", 0), ("events", 50), ("left_out", 3),

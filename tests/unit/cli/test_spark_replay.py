@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agvent.cli.main import main
-from agvent.store.log import create_log
+from agvent.store.log_reader import create_log
 
 SINCE = ("--since", "2026-03-01")
 
@@ -23,12 +23,12 @@ def log(tmp_path: Path) -> Path:
     [
         (["price > ", *SINCE, "--out", "new"], "error: line 1, column 8: expected a value, found the end"),
         (["price > 1", *SINCE], "error: --out is missing"),
-        (["price > 1", "--since", "today", "--out", "new"], "error: argument --since: 'today' is no timestamp"),
-        (["price > 1", *SINCE, "--until", "2026-03-01", "--out", "new"], "error: --until is not after --since"),
-        (["price > 1", *SINCE, "--out", "."], "error: . is there already"),
-        (["price > 1", *SINCE, "--out", "new", "--format", "jsonl"], "error: --out is a folder of Parquet"),
+        (["price > 1", "--since", "today", "--out", "new"], "error: argument --since: 'today' is not a timestamp"),
+        (["price > 1", *SINCE, "--until", "2026-03-01", "--out", "new"], "error: --until must be later than --since"),
+        (["price > 1", *SINCE, "--out", "."], "error: . exists and is not empty"),
+        (["price > 1", *SINCE, "--out", "new", "--format", "jsonl"], "error: --out does not apply to --format jsonl"),
         (["cites('A')", *SINCE, "--out", "new"], "error: the filter calls cites(), and a replay has no agvents to ask"),
-        (["price > 1", *SINCE, "--out", "new", "--time", "at"], "error: --time names a column of Parquet"),
+        (["price > 1", *SINCE, "--out", "new", "--time", "at"], "error: --time applies only to Parquet"),
         (["", *SINCE, "--out", "new", "--type", ""], "error: type is empty"),
     ],
     ids=lambda given: str(given)[:60],
@@ -53,9 +53,9 @@ def test_a_source_that_is_none_is_told(tmp_path: Path, capsys: pytest.CaptureFix
     (tmp_path / "empty").mkdir()
     (tmp_path / "text").write_text("price\n1\n")
     said = {
-        "none": f"error: there is no {tmp_path}/none",
-        "empty": f"error: {tmp_path}/empty is an empty folder",
-        "text": f"error: {tmp_path}/text is not Parquet, and {tmp_path}/text is no event log",
+        "none": f"error: {tmp_path}/none does not exist",
+        "empty": f"error: {tmp_path}/empty is a folder without files",
+        "text": f"error: {tmp_path}/text is neither Parquet nor an event log",
     }
     for name, message in said.items():
         assert exit_code(["spark", "replay", str(tmp_path / name), "price > 1", *SINCE, "--out", "new"]) == 2
@@ -67,4 +67,4 @@ def test_discovery_is_refused_in_the_same_way(log: Path, capsys: pytest.CaptureF
     assert exit_code(["spark", "discover", str(log), "--query", "/menu["]) == 2
     assert capsys.readouterr().err.startswith("error: line 1, column 7")
     assert exit_code(["spark", "discover", str(log.parent), "--query", "/menu"]) == 3
-    assert capsys.readouterr().err == f"error: {log.parent} is no event log: it has no log.json\n"
+    assert capsys.readouterr().err == f"error: {log.parent} is not an event log: it has no log.json\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agvent.cli import up
-from agvent.net.fleet import Fleet
+from agvent.net.fleet.fleet import Fleet
 
 
 def test_a_broker_that_cannot_be_started_now_is_tried_again(

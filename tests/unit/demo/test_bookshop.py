@@ -6,8 +6,8 @@ from random import Random
 
 import pytest
 
-from agvent.agents.asking import Came, asked
-from agvent.agents.publishing import published
+from agvent.agents.authoring.publishing import published
+from agvent.agents.execution.ask import AskedAgvent, asked
 from agvent.demo.bookshop import HOUSES, SHOPS, Shop
 from agvent.filters.evaluate import evaluate
 from agvent.filters.subscription import Subscription
@@ -23,7 +23,7 @@ def test_a_wish_says_the_same_in_both_forms(shop: Shop) -> None:
     events = [published(one, "house", hider=HIDER) for one in made]
     condition = Subscription(id="wish", filter=shop.filter, type=shop.type.__name__).condition()
     by_filter, _ = asked(
-        [Came("house", encode_event(event)) for event in events],
+        [AskedAgvent("house", encode_event(event)) for event in events],
         lambda number, answers: evaluate(condition, events[number], answers) is True,
         trusted(*(house.type for house in HOUSES)),
     )

@@ -420,7 +420,7 @@ def test_format_writes_what_it_reads(text: str) -> None:
 )
 def test_what_elvin_has_no_words_for_is_named(sql: str, part: str) -> None:
     """`format_filter` writes a tree as it stands, or names the part."""
-    with pytest.raises(TranslationError, match=f"^Elvin has no words for {part} "):
+    with pytest.raises(TranslationError, match=f"^Elvin cannot express {part} "):
         format_filter(parse(sql), "elvin")
 
 
@@ -436,7 +436,7 @@ def test_what_elvin_has_no_words_for_is_named(sql: str, part: str) -> None:
 )
 def test_what_elvin_cannot_name(tree: Compare, part: str) -> None:
     """Paths, booleans, infinities and SQL's functions."""
-    with pytest.raises(TranslationError, match=f"^Elvin has no words for {part} "):
+    with pytest.raises(TranslationError, match=f"^Elvin cannot express {part} "):
         format_elvin(tree)
 
 
@@ -451,5 +451,5 @@ def test_what_elvin_cannot_name(tree: Compare, part: str) -> None:
 )
 def test_what_sql_has_no_words_for_is_named(text: str, part: str) -> None:
     """Elvin's nodes are not SQL's, though a translation may exist."""
-    with pytest.raises(TranslationError, match=f"^SQL has no words for {part} "):
+    with pytest.raises(TranslationError, match=f"^SQL cannot express {part} "):
         format_filter(parse(text, "elvin"), "sql")

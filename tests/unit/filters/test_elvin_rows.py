@@ -10,7 +10,7 @@ from agvent.filters.elvin import parse_elvin
 from agvent.filters.explain import explain
 from agvent.filters.normal import Opaque, Rows, normal
 from agvent.filters.patterns import MANY, ONE
-from agvent.filters.primitives import Absent, Matches, NoneOf, NotMatches, NotRange, OneOf, Present, Range
+from agvent.filters.primitives import Absent, MatchesPattern, NoneOf, NotMatches, NotRange, OneOf, Present, Range
 from agvent.filters.relations import covers, overlaps
 from agvent.filters.tree import Attribute, Literal
 
@@ -32,10 +32,10 @@ ONE_32, TWO_32 = Literal(Int32(1)), Literal(Int32(2))
         ("string(a)", ((IS_STRING,),)),
         ("!string(a)", ((Present(A), NotRange(IS_STRING)),)),
         ("opaque(a)", ((Range(A, Kind.BYTES),),)),
-        ("begins-with(a, 'x', 'y')", ((Matches(A, ("x", MANY)),), (Matches(A, ("y", MANY)),))),
-        ("ends-with(a, 'x')", ((Matches(A, (MANY, "x")),),)),
-        ("contains(a, 'x')", ((Matches(A, (MANY, "x", MANY)),),)),
-        ("wildcard(a, 'x?y*')", ((Matches(A, ("x", ONE, "y", MANY)),),)),
+        ("begins-with(a, 'x', 'y')", ((MatchesPattern(A, ("x", MANY)),), (MatchesPattern(A, ("y", MANY)),))),
+        ("ends-with(a, 'x')", ((MatchesPattern(A, (MANY, "x")),),)),
+        ("contains(a, 'x')", ((MatchesPattern(A, (MANY, "x", MANY)),),)),
+        ("wildcard(a, 'x?y*')", ((MatchesPattern(A, ("x", ONE, "y", MANY)),),)),
         ("wildcard(a, 'x', 'y')", ((OneOf(A, (Literal("x"), Literal("y"))),),)),
         ("!contains(a, 'x')", ((IS_STRING, NotMatches(A, (MANY, "x", MANY))),)),
     ],

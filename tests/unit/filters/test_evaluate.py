@@ -211,7 +211,7 @@ def test_headers_nested_objects_and_list_elements() -> None:
     ],
 )
 def test_arithmetic(op: str, left: Any, right: Any, result: Any) -> None:
-    """Integers stay exact 64-bit integers and divide as Java's; where there is no number there is no result."""
+    """Integers stay exact 64-bit integers and divide as Java's; without two numbers there is no result."""
     found = value(Arithmetic(op, A, Literal(right)), {"a": left})
     assert (type(found), found) == (type(result), result)
 

@@ -14,7 +14,7 @@ from agvent.filters.primitives import (
     Absent,
     Has,
     HasNot,
-    Matches,
+    MatchesPattern,
     NoneOf,
     NotMatches,
     NotRange,
@@ -46,9 +46,9 @@ POSITIVE: list[Simple] = [
     OneOf(A, (Literal(1), Literal("a"))),
     OneOf(A, (Literal(1.0),)),
     OneOf(A, (Literal(None), Literal(math.nan))),
-    Matches(A, ("a", MANY)),
-    Matches(A, ("a",)),
-    Matches(A, (ONE,)),
+    MatchesPattern(A, ("a", MANY)),
+    MatchesPattern(A, ("a",)),
+    MatchesPattern(A, (ONE,)),
     Has(A, Literal("a")),
     Has(A, Literal(1)),
 ]
@@ -74,7 +74,7 @@ def test_implications_hold_for_every_value() -> None:
 
 def test_the_plain_implications_are_seen() -> None:
     """Kinds apart, bounds inside, members inside, patterns inside, and what follows for their negations."""
-    number, text = Range(A, Kind.NUMBER, low=1), Matches(A, ("a", MANY))
+    number, text = Range(A, Kind.NUMBER, low=1), MatchesPattern(A, ("a", MANY))
     seen: list[tuple[Simple, Simple]] = [
         (number, Present(A)),
         (number, Range(A, Kind.NUMBER, low=0)),
@@ -86,7 +86,7 @@ def test_the_plain_implications_are_seen() -> None:
         (text, Range(A, Kind.STRING)),
         (text, NoneOf(A, (Literal("b"), Literal(1)))),
         (text, HasNot(A, Literal("a"))),
-        (Matches(A, ("a",)), OneOf(A, (Literal("a"),))),
+        (MatchesPattern(A, ("a",)), OneOf(A, (Literal("a"),))),
         (Range(A, Kind.NUMBER, low=2, high=2), OneOf(A, (Literal(2.0),))),
         (OneOf(A, (Literal("a"), Literal("ab"))), text),
         (Has(A, Literal(1)), Has(A, Literal(1.0))),

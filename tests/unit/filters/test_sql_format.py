@@ -104,7 +104,7 @@ def test_a_part_sql_has_no_words_for_is_named(tree: Condition, named: str) -> No
     """What SQL cannot say is a TranslationError that names the part."""
     with pytest.raises(TranslationError) as caught:
         format_sql(tree)
-    assert caught.value.message == f"SQL has no words for {named}"
+    assert caught.value.message == f"SQL cannot express {named}"
 
 
 @pytest.mark.parametrize("value", [b"x", None, math.nan, math.inf, -math.inf])

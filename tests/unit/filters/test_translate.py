@@ -47,7 +47,7 @@ def test_elvin_to_sql(elvin: str, sql: str) -> None:
 )
 def test_what_sql_cannot_say_is_named(text: str, part: str) -> None:
     """The refusal names the part."""
-    with pytest.raises(TranslationError, match=rf"^SQL has no words for {part} "):
+    with pytest.raises(TranslationError, match=rf"^SQL cannot express {part} "):
         translate(parse(text, "elvin"), "sql")
 
 
@@ -88,7 +88,7 @@ def test_sql_to_elvin(sql: str, elvin: str) -> None:
 )
 def test_what_elvin_cannot_say_is_named(sql: str, part: str) -> None:
     """A value of another kind makes SQL's NOT true and leaves Elvin's undefined."""
-    with pytest.raises(TranslationError, match=rf"^Elvin has no words for {part} "):
+    with pytest.raises(TranslationError, match=rf"^Elvin cannot express {part} "):
         translate(parse(sql), "elvin")
 
 

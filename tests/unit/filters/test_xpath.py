@@ -17,13 +17,13 @@ from agvent.filters.xpath_tree import (
     Binary,
     Expression,
     Filtered,
-    Joined,
+    LocationPath,
+    LocationStep,
     NameTest,
-    Negative,
     Number,
-    Path,
-    Step,
     Text,
+    XPathJoined,
+    XPathNegative,
 )
 
 
@@ -33,33 +33,33 @@ def read(text: str) -> Expression:
     return expression_of(condition)
 
 
-def child(name: str, *predicates: Expression) -> Step:
-    return Step("child", NameTest(None, name), predicates)
+def child(name: str, *predicates: Expression) -> LocationStep:
+    return LocationStep("child", NameTest(None, name), predicates)
 
 
-A = Path(None, (child("a"),))
-B = Path(None, (child("b"),))
-C = Path(None, (child("c"),))
+A = LocationPath(None, (child("a"),))
+B = LocationPath(None, (child("b"),))
+C = LocationPath(None, (child("c"),))
 
 
 @pytest.mark.parametrize(
     ("text", "tree"),
     [
-        ("/", Path(ROOT, ())),
-        ("/a//b", Path(ROOT, (child("a"), DESCEND, child("b")))),
-        ("//a", Path(ROOT, (DESCEND, child("a")))),
-        ("a[1]/b", Path(None, (child("a", Number("1")), child("b")))),
-        ("a or b and c", Joined("or", (A, Joined("and", (B, C))))),
-        ("a and b and c", Joined("and", (A, B, C))),
+        ("/", LocationPath(ROOT, ())),
+        ("/a//b", LocationPath(ROOT, (child("a"), DESCEND, child("b")))),
+        ("//a", LocationPath(ROOT, (DESCEND, child("a")))),
+        ("a[1]/b", LocationPath(None, (child("a", Number("1")), child("b")))),
+        ("a or b and c", XPathJoined("or", (A, XPathJoined("and", (B, C))))),
+        ("a and b and c", XPathJoined("and", (A, B, C))),
         ("a = b != c", Binary("!=", Binary("=", A, B), C)),
         ("a - b - c", Binary("-", Binary("-", A, B), C)),
         ("a - (b - c)", Binary("-", A, Binary("-", B, C))),
         ("a + b * c", Binary("+", A, Binary("*", B, C))),
         ("a<b=c", Binary("=", Binary("<", A, B), C)),
-        ("-a | b", Negative(Joined("|", (A, B)))),
-        ("--1", Negative(Negative(Number("1")))),
-        ("(a | b)[2]/c", Path(Filtered(Joined("|", (A, B)), (Number("2"),)), (child("c"),))),
-        ("(a)//c", Path(A, (DESCEND, child("c")))),
+        ("-a | b", XPathNegative(XPathJoined("|", (A, B)))),
+        ("--1", XPathNegative(XPathNegative(Number("1")))),
+        ("(a | b)[2]/c", LocationPath(Filtered(XPathJoined("|", (A, B)), (Number("2"),)), (child("c"),))),
+        ("(a)//c", LocationPath(A, (DESCEND, child("c")))),
         ("'it' = \"it's\"", Binary("=", Text("it"), Text("it's"))),
     ],
 )
@@ -109,7 +109,7 @@ def test_every_axis_and_function_is_read() -> None:
     """All thirteen axes and the whole core library."""
     assert len(AXES) == 13
     for axis in AXES:
-        assert isinstance(read(f"{axis}::node()"), Path)
+        assert isinstance(read(f"{axis}::node()"), LocationPath)
     assert len(FUNCTIONS) == 27
     for name, signature in FUNCTIONS.items():
         for count in {signature.least, min(signature.most, 3)}:
@@ -158,7 +158,7 @@ def test_every_axis_and_function_is_read() -> None:
          'write declare namespace m = "http://example.com/menu"; before the path'),
         ("a/ſ", 3, "'ſ' has a letter that libxml2's XPath does not read in names",
          "write *[local-name() = '…'] instead"),
-        ("a[\x01]", 3, "U+0001 is no character of XML", None),
+        ("a[\x01]", 3, "U+0001 is not a character of XML", None),
     ],
 )  # fmt: skip
 def test_mistakes(text: str, column: int, message: str, hint: str | None) -> None:
@@ -205,7 +205,7 @@ def test_other_languages_have_no_words_for_it() -> None:
     """Neither SQL for XPath nor XPath for SQL."""
     with pytest.raises(TranslationError) as caught:
         format_filter(parse("//a", "xpath"), "sql")
-    assert caught.value.message == "SQL has no words for XPath XPath(expression='//a', namespaces=())"
+    assert caught.value.message == "SQL cannot express XPath XPath(expression='//a', namespaces=())"
     with pytest.raises(TranslationError) as caught:
         format_filter(parse("a = 1"), "xpath")
-    assert caught.value.message.startswith("XPath has no words for Compare")
+    assert caught.value.message.startswith("XPath cannot express Compare")

@@ -8,9 +8,9 @@ import pytest
 from agvent.errors import EventError, FilterError, SubscriptionError
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.matching import search
 from agvent.matching import subscriptions as module
-from agvent.matching.json_lines import encode_json
+from agvent.matching.encoders.json_lines import encode_json
+from agvent.matching.index import search
 from agvent.matching.subscriptions import Subscriptions
 
 STOCK = {"symbol": "IBM", "price": 12.5, "volume": 100}
@@ -217,7 +217,7 @@ def test_what_has_a_schema_and_is_no_batch_is_refused() -> None:
     """A reader of batches is read by whoever has it."""
     with pytest.raises(EventError) as caught:
         index(a="n > 2").match_batch(pa.table({"n": [1]}).to_reader())
-    assert caught.value.message == "RecordBatchReader is no record batch or table"
+    assert caught.value.message == "RecordBatchReader is not a record batch or table"
 
 
 def test_destinations_are_bit_vectors() -> None:

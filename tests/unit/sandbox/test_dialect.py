@@ -16,9 +16,9 @@ from typing import Any
 import pydantic_monty as monty
 import pytest
 
-from agvent.agents.agvent import Agvent
-from agvent.agents.dialect import CLASSES, CODECS, IMPURE_NAMES, LACKING, METHODS, NAMES
-from agvent.agents.portable import program_of
+from agvent.agents.authoring.agvent import Agvent
+from agvent.agents.authoring.dialect import CLASSES, CODECS, IMPURE_NAMES, LACKING, METHODS, NAMES
+from agvent.agents.authoring.flatten import program_of
 from agvent.errors import ProgramError
 
 

@@ -13,20 +13,20 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from agvent import limits
-from agvent.agents.code import Programs, sign
-from agvent.agents.portable import program_of
-from agvent.agents.program import Program, Signature
-from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Sandbox, Task
-from agvent.agents.stops import Decision
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.program import Program, Signature
+from agvent.agents.execution.sandbox import Arrival, ArrivalReply, Quarantined, Sandbox, Task
+from agvent.agents.execution.signed_programs import Programs, sign
+from agvent.agents.travel.stop import Decision
 from agvent.errors import AdmissionError
 from agvent.event import Cargo, Event
 from agvent.sandbox import host as host_room
 from agvent.sandbox.__main__ import framed_reply
 from agvent.sandbox.host import SandboxHost
-from agvent.sandbox.requests import Arrive, HasArrived, HasRouted, Ran, Route, Run, read
-from agvent.sandbox.session import Allowance
+from agvent.sandbox.pipe_messages import HostArrive, HostArrived, HostRan, HostRoute, HostRouted, HostRun, read
+from agvent.sandbox.program_session import Allowance
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Answered, Call
+from agvent.wire.parts import Answered, BehaviourCall
 from tests.couriers import Everywhere, stop
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, faults, trusted
@@ -86,7 +86,7 @@ def start() -> Iterator[Start]:
 
 def values(host: Sandbox, principal: str, *numbers: int, event: bytes | None = None) -> list[object]:
     """What next(n) of a Counter answers for these numbers."""
-    calls = tuple(Call("next", (n,)) for n in numbers)
+    calls = tuple(BehaviourCall("next", (n,)) for n in numbers)
     return [answer.value for answer in host.run([Task(principal, event or counter(), calls)])[0]]
 
 
@@ -99,12 +99,12 @@ def test_what_nobody_foresaw_is_a_fault_of_its_turn(capsys: pytest.CaptureFixtur
     impossible = {"eve": Allowance(printed_bytes_max=-1)}  # no worker takes a limit below zero
     with SandboxHost(programs, KEYS, workers=1, allowances=impossible) as host:
         asked, price = (
-            Task("eve", counter(), (Call("next", (1,)), Call("next", (2,)))),
-            Call("wholesale_price", (1, "Oslo")),
+            Task("eve", counter(), (BehaviourCall("next", (1,)), BehaviourCall("next", (2,)))),
+            BehaviourCall("wholesale_price", (1, "Oslo")),
         )
         found = host.run([asked, Task("house", booked(), (price,))])
         assert faults(found) == [fault, fault, ""]
-        assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(fault=fault)
+        assert host.arrive(Arrival("eve", counter(), "ann", {})) == ArrivalReply(fault=fault)
         assert host.run([asked]) == found[:1]
         assert faults(host.run([asked])) == ["in quarantine"] * 2
         assert host.route([stop(Everywhere(), principal="eve")]) == [Decision(fault=fault)]
@@ -117,11 +117,11 @@ def test_a_request_that_fails_is_a_fault_of_all_of_it(capsys: pytest.CaptureFixt
     """The host that fails here was never started; whatever it is, the process that answers goes on."""
     host, fault = SandboxHost(Programs()), "AttributeError in the sandbox host"
     host.programs.trust(COUNTER)
-    asked, arrival = Task("eve", counter(), (Call("next", (1,)),)), Arrival("eve", counter(), "ann", {})
+    asked, arrival = Task("eve", counter(), (BehaviourCall("next", (1,)),)), Arrival("eve", counter(), "ann", {})
     for request, reply in (
-        (Run(1, (asked,)), Ran(1, ((Answered(asked.calls[0], None, fault),),))),
-        (Arrive(2, arrival), HasArrived(2, Arrived(fault=fault))),
-        (Route(3, (stop(Everywhere()),)), HasRouted(3, (Decision(fault=fault),))),
+        (HostRun(1, (asked,)), HostRan(1, ((Answered(asked.calls[0], None, fault),),))),
+        (HostArrive(2, arrival), HostArrived(2, ArrivalReply(fault=fault))),
+        (HostRoute(3, (stop(Everywhere()),)), HostRouted(3, (Decision(fault=fault),))),
     ):
         assert read(BytesIO(framed_reply(host, request))) == reply
     assert capsys.readouterr().err.count(f"{fault}, raised at\n") == 3
@@ -130,20 +130,22 @@ def test_a_request_that_fails_is_a_fault_of_all_of_it(capsys: pytest.CaptureFixt
 def test_both_sandboxes_give_the_same_answers(start: Start) -> None:
     """Values, faults and what is said on arrival, in the order of tasks and calls, over several chunks."""
     calls = (
-        Call("references_contain", ("Alonso, E.",)),
-        Call("wholesale_price", (1000, "Istanbul")),
-        Call("is_new", (datetime(2002, 5, 1, tzinfo=UTC),)),
-        Call("margin", ()),
-        Call("holds", ("margin() > 0.2 AND wholesale_price(1) > 1000",)),
-        Call("wholesale_price", ("many",)),
-        Call("nothing", ()),
+        BehaviourCall("references_contain", ("Alonso, E.",)),
+        BehaviourCall("wholesale_price", (1000, "Istanbul")),
+        BehaviourCall("is_new", (datetime(2002, 5, 1, tzinfo=UTC),)),
+        BehaviourCall("margin", ()),
+        BehaviourCall("holds", ("margin() > 0.2 AND wholesale_price(1) > 1000",)),
+        BehaviourCall("wholesale_price", ("many",)),
+        BehaviourCall("nothing", ()),
     )
     tasks = [Task("house", booked(list_price=80.0 + n, _references=["x"] * n), calls[: n % 8]) for n in range(100)]
     tasks.insert(50, Task("eve", booked(), calls))
     arrival = Arrival("house", booked(), "ann", {"city": "Oslo"})
     host, own = start(workers=2), trusted(Book)
     assert host.run(tasks) == own.run(tasks)
-    assert host.arrive(arrival) == own.arrive(arrival) == Arrived(({"hello": "ann", "price": 80.0},), (["Oslo", 2],))
+    assert (
+        host.arrive(arrival) == own.arrive(arrival) == ArrivalReply(({"hello": "ann", "price": 80.0},), (["Oslo", 2],))
+    )
 
 
 def test_equal_calls_are_asked_once(start: Start) -> None:
@@ -190,7 +192,7 @@ def test_a_session_ends_after_its_batches(start: Start, monkeypatch: pytest.Monk
 
 def test_a_limit_is_the_fault_of_one_call(start: Start) -> None:
     """The others of the batch, its own agvent's too, have their answers."""
-    calls = (Call("next", (1,)), Call("loop", (1,)), Call("loop", (0,)))
+    calls = (BehaviourCall("next", (1,)), BehaviourCall("loop", (1,)), BehaviourCall("loop", (0,)))
     host = start()
     first, second = host.run([Task("eve", counter("a"), calls), Task("eve", counter("b"), calls[::2])])
     assert [(one.value, one.fault) for one in first] == [(1, ""), (None, "TimeoutError"), (0, "")]
@@ -214,12 +216,12 @@ def test_repeated_limits_lead_to_quarantine_and_back(start: Start, monkeypatch: 
     now = [1_000_000]
     monkeypatch.setattr(host_room, "now_us", lambda: now[0])
     host = start(workers=1)
-    loops = tuple(Call("loop", (n,)) for n in range(1, 8))
+    loops = tuple(BehaviourCall("loop", (n,)) for n in range(1, 8))
     assert faults(host.run([Task("eve", counter(), loops[:5])])) == ["TimeoutError"] * 3 + ["in quarantine"] * 2
     until = 1_000_000 + limits.QUARANTINE_US
     assert host.quarantined() == (Quarantined("eve", COUNTER.hash, "Counter", until, "TimeoutError"),)
-    assert faults(host.run([Task("eve", counter(), (Call("next", (1,)),))])) == ["in quarantine"]
-    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(fault="in quarantine")
+    assert faults(host.run([Task("eve", counter(), (BehaviourCall("next", (1,)),))])) == ["in quarantine"]
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == ArrivalReply(fault="in quarantine")
     assert values(host, "house", 1) == [1]
 
     now[0] = until
@@ -237,11 +239,11 @@ def test_a_call_that_runs_into_limits_is_refused_alone(start: Start, monkeypatch
     """Its arguments are a subscriber's choice: after the third time it is in quarantine, shown as it was written, and
     the other calls of its program are answered as before."""
     monkeypatch.setattr(host_room, "now_us", lambda: 0)
-    host, calls = start(), (Call("loop", (7,)), Call("loop", (0,)))
+    host, calls = start(), (BehaviourCall("loop", (7,)), BehaviourCall("loop", (0,)))
     asked = [host.run([Task("eve", counter(str(n)), calls)])[0] for n in range(5)]
     assert [loop.fault for loop, _ in asked] == ["TimeoutError"] * 3 + ["in quarantine"] * 2
     assert [good.fault for _, good in asked] == [""] * 5
-    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(({},))
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == ArrivalReply(({},))
     shown = Quarantined("eve", COUNTER.hash, "Counter", limits.QUARANTINE_US, "TimeoutError", "loop(7)")
     assert host.quarantined() == (shown,)
     assert host.release(COUNTER.hash)
@@ -250,15 +252,15 @@ def test_a_call_that_runs_into_limits_is_refused_alone(start: Start, monkeypatch
 def test_what_was_answered_before_is_answered_in_quarantine(start: Start) -> None:
     """Whoever subscribes with ever other arguments that run into limits takes nothing from those who asked before."""
     host = start()
-    good, new = Call("loop", (0,)), Call("loop", (-1,))
-    loops = tuple(Call("loop", (n,)) for n in range(1, 6))
+    good, new = BehaviourCall("loop", (0,)), BehaviourCall("loop", (-1,))
+    loops = tuple(BehaviourCall("loop", (n,)) for n in range(1, 6))
     assert faults(host.run([Task("eve", counter("a"), (good,))])) == [""]
-    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(({},))
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == ArrivalReply(({},))
     found = faults(host.run([Task("eve", counter("b"), (*loops, good))]))
     assert found == ["TimeoutError"] * 3 + ["in quarantine"] * 2 + [""]
     assert faults(host.run([Task("eve", counter("c"), (new, good))])) == ["in quarantine", ""]
-    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(({},))
-    assert host.arrive(Arrival("eve", counter(), "ben", {})) == Arrived(fault="in quarantine")
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == ArrivalReply(({},))
+    assert host.arrive(Arrival("eve", counter(), "ben", {})) == ArrivalReply(fault="in quarantine")
 
 
 def test_an_arrival_that_loops_for_one_subscriber_is_refused_to_it_alone(start: Start) -> None:
@@ -266,14 +268,14 @@ def test_an_arrival_that_loops_for_one_subscriber_is_refused_to_it_alone(start: 
     host = start()
     came = [host.arrive(Arrival("eve", counter(), "loop", {})).fault for _ in range(4)]
     assert came == ["TimeoutError"] * 3 + ["in quarantine"]
-    assert host.arrive(Arrival("eve", counter(), "ann", {})) == Arrived(({},))
+    assert host.arrive(Arrival("eve", counter(), "ann", {})) == ArrivalReply(({},))
     assert [one.call for one in host.quarantined()] == ["arrive('loop')"]
 
 
 def test_exceptions_do_not_lead_to_quarantine(start: Start) -> None:
     """A subscriber could cause them with its arguments."""
     host = start()
-    calls = tuple(Call("is_new", (datetime(2002, 5, n, tzinfo=UTC),)) for n in range(1, 20))
+    calls = tuple(BehaviourCall("is_new", (datetime(2002, 5, n, tzinfo=UTC),)) for n in range(1, 20))
     broken = encode_event(Event(type="Book", attributes={}, cargo=Cargo(program_of(Book).hash)))
     assert set(faults(host.run([Task("house", broken, calls)]))) == {"AttributeError"}
     assert host.quarantined() == ()
@@ -291,7 +293,7 @@ def test_a_batch_that_takes_too_long_call_by_call_ends() -> None:
     own = Allowance(call_seconds_max=5.0, batch_seconds_max=0.1)
     event = encode_event(Event(type="Slow", cargo=Cargo(slow.hash)))
     with SandboxHost(programs, KEYS, workers=1, allowances={"eve": own}) as host:
-        found = faults(host.run([Task("eve", event, tuple(Call("work", (n,)) for n in range(100)))]))
+        found = faults(host.run([Task("eve", event, tuple(BehaviourCall("work", (n,)) for n in range(100)))]))
     assert found[0] == ""
     assert found[-1] == "the batch's time is over"
 
@@ -299,8 +301,8 @@ def test_a_batch_that_takes_too_long_call_by_call_ends() -> None:
 def test_an_arrival_has_its_own_limit(start: Start) -> None:
     """One that loops says nothing; another says what it has to."""
     host = start()
-    assert host.arrive(Arrival("eve", counter(), "loop", {})) == Arrived(fault="TimeoutError")
-    assert host.arrive(Arrival("eve", counter(), "ann", {"a": 1})) == Arrived(({"a": 1},))
+    assert host.arrive(Arrival("eve", counter(), "loop", {})) == ArrivalReply(fault="TimeoutError")
+    assert host.arrive(Arrival("eve", counter(), "ann", {"a": 1})) == ArrivalReply(({"a": 1},))
 
 
 def test_code_is_tried_when_it_is_let_in(start: Start) -> None:

@@ -6,22 +6,22 @@ from collections.abc import Iterator
 
 import pytest
 
-from agvent.agents.code import Programs
-from agvent.agents.portable import program_of
-from agvent.agents.program import Program, Signature
-from agvent.agents.sandbox import Task
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.program import Program, Signature
+from agvent.agents.execution.sandbox import Task
+from agvent.agents.execution.signed_programs import Programs
 from agvent.event import Cargo, Event
 from agvent.sandbox.host import SandboxHost
-from agvent.sandbox.session import Allowance
+from agvent.sandbox.program_session import Allowance
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Answered, Call
+from agvent.wire.parts import Answered, BehaviourCall
 from tests.hostile import HOSTILE
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked
 
 SMALL = Allowance(call_seconds_max=0.1, batch_seconds_max=0.2)
-HARM = Call("harm", ())
-PRICE = Call("wholesale_price", (1000, "Istanbul"))
+HARM = BehaviourCall("harm", ())
+PRICE = BehaviourCall("wholesale_price", (1000, "Istanbul"))
 
 
 @pytest.fixture(scope="module")

@@ -18,16 +18,16 @@ from typing import Any
 import pydantic_monty as monty
 import pytest
 
-from agvent.agents.agvent import Agvent
-from agvent.agents.code import Programs
-from agvent.agents.portable import program_of
-from agvent.agents.publishing import published
-from agvent.agents.refusals import REFUSED
-from agvent.agents.sandbox import Task
-from agvent.agents.travelling import BUILTINS
+from agvent.agents.authoring.agvent import Agvent
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.method_checks import REFUSED
+from agvent.agents.authoring.publishing import published
+from agvent.agents.authoring.references import BUILTINS
+from agvent.agents.execution.sandbox import Task
+from agvent.agents.execution.signed_programs import Programs
 from agvent.sandbox.host import SandboxHost
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Call
+from agvent.wire.parts import BehaviourCall
 from tests.sandboxes import trusted
 
 PRIMES = (2, 3, 5, 7)
@@ -165,19 +165,19 @@ class Tour(Agvent):
 
 
 CALLS = (
-    Call("comprehensions", ()),
-    *(Call("control", (n,)) for n in (0, 5)),
-    *(Call("patterns", (n,)) for n in (0, -1, 2, 9)),
-    *(Call("exceptions", (n,)) for n in (0, 3)),
-    Call("functions", (4,)),
-    Call("formats", (1234.567,)),
-    Call("multiline", ()),
-    Call("times", ()),
-    Call("moments", ()),
-    Call("modules", ()),
-    Call("constants", ()),
-    Call("values", ()),
-    Call("through_private", ()),
+    BehaviourCall("comprehensions", ()),
+    *(BehaviourCall("control", (n,)) for n in (0, 5)),
+    *(BehaviourCall("patterns", (n,)) for n in (0, -1, 2, 9)),
+    *(BehaviourCall("exceptions", (n,)) for n in (0, 3)),
+    BehaviourCall("functions", (4,)),
+    BehaviourCall("formats", (1234.567,)),
+    BehaviourCall("multiline", ()),
+    BehaviourCall("times", ()),
+    BehaviourCall("moments", ()),
+    BehaviourCall("modules", ()),
+    BehaviourCall("constants", ()),
+    BehaviourCall("values", ()),
+    BehaviourCall("through_private", ()),
 )
 
 
@@ -222,8 +222,8 @@ class Tally(Agvent):
 def test_no_call_sees_what_another_one_changed() -> None:
     """In whatever order they are asked, of one agvent or of several, in both sandboxes."""
     event = encode_event(published(Tally(words=["one"], nested={"a": []}), "house"))
-    longer, deeper, count = (Call(name, ()) for name in ("longer", "deeper", "count"))
-    grown = Call("grown", ([7],))
+    longer, deeper, count = (BehaviourCall(name, ()) for name in ("longer", "deeper", "count"))
+    grown = BehaviourCall("grown", ([7],))
     programs = Programs()
     programs.trust(program_of(Tally))
     expected = {"longer": 2, "deeper": 1, "count": [1, 0], "grown": 2}

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from agvent import limits
-from agvent.agents.agvent import Agvent
-from agvent.agents.code import Programs
-from agvent.agents.hiding import HostKeys
-from agvent.agents.portable import program_of
-from agvent.agents.publishing import published
-from agvent.agents.sandbox import Sandbox
-from agvent.agents.stops import Decision, Departure, Local, Stop, Way
+from agvent.agents.authoring.agvent import Agvent
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.authoring.publishing import published
+from agvent.agents.execution.sandbox import Sandbox
+from agvent.agents.execution.signed_programs import Programs
+from agvent.agents.secrecy.hidden_fields import HostKeys
+from agvent.agents.travel.stop import Decision, Departure, Local, Stop, Way
 from agvent.sandbox.host import SandboxHost
 from agvent.wire.codec import encode_event
 from tests.couriers import ALL, Clumsy, Endless, Everywhere, Inquirer, Order, Talker, stop, surroundings

@@ -7,18 +7,18 @@ from random import Random
 
 import pytest
 
-from agvent.agents.answers import Answers
-from agvent.agents.asking import Came, asked
-from agvent.agents.code import Programs
-from agvent.agents.portable import program_of
-from agvent.agents.sandbox import Arrival, Arrived, Quarantined, Sandbox, Task
-from agvent.agents.stops import Decision, Stop
+from agvent.agents.authoring.flatten import program_of
+from agvent.agents.execution.answers import Answers
+from agvent.agents.execution.ask import AskedAgvent, asked
+from agvent.agents.execution.sandbox import Arrival, ArrivalReply, Quarantined, Sandbox, Task
+from agvent.agents.execution.signed_programs import Programs
+from agvent.agents.travel.stop import Decision, Stop
 from agvent.filters.evaluate import evaluate
 from agvent.filters.subscription import Subscription
 from agvent.matching.subscriptions import Subscriptions
 from agvent.sandbox.host import SandboxHost
 from agvent.wire.codec import decode_event
-from agvent.wire.parts import Answered, Call
+from agvent.wire.parts import Answered, BehaviourCall
 from tests.publishing_house import Book
 from tests.sandboxes import KEYS, booked, trusted
 
@@ -44,13 +44,13 @@ class Watched:
 
     def __init__(self, inner: Sandbox) -> None:
         self.inner = inner
-        self.calls: list[Call] = []
+        self.calls: list[BehaviourCall] = []
 
     def run(self, tasks: Sequence[Task]) -> list[tuple[Answered, ...]]:
         self.calls += [call for task in tasks for call in task.calls]
         return self.inner.run(tasks)
 
-    def arrive(self, arrival: Arrival) -> Arrived:
+    def arrive(self, arrival: Arrival) -> ArrivalReply:
         return self.inner.arrive(arrival)
 
     def route(self, stops: Sequence[Stop]) -> list[Decision]:
@@ -66,7 +66,7 @@ class Watched:
 def matched(index: Subscriptions, events: list[bytes], sandbox: Sandbox) -> list[list[str]]:
     """The subscriptions that each agvent matches."""
     read = [decode_event(event) for event in events]
-    came = [Came("house", event) for event in events]
+    came = [AskedAgvent("house", event) for event in events]
     return asked(came, lambda number, answers: index.match(read[number], answers), sandbox)[0]
 
 
@@ -103,7 +103,7 @@ def test_behaviours_run_only_where_the_attributes_match(sandbox: Sandbox) -> Non
     index.add("thick", "pages > 300 AND wholesale_price(10, 'Oslo') < 5000")
     index.add("thick too", "pages > 310 AND wholesale_price(10, 'Oslo') < 9000")
     assert matched(index, [booked()], watched) == [["thick", "thick too"]]
-    assert watched.calls == [Call("wholesale_price", (10, "Oslo"))]
+    assert watched.calls == [BehaviourCall("wholesale_price", (10, "Oslo"))]
 
 
 def test_a_fault_is_unknown(sandbox: Sandbox) -> None:
@@ -114,7 +114,7 @@ def test_a_fault_is_unknown(sandbox: Sandbox) -> None:
     index.add("or", "wholesale_price('many') < 10 OR pages = 320")
     event = booked()
     (found,), (answers,) = asked(
-        [Came("house", event)], lambda _, answers: index.match(decode_event(event), answers), sandbox
+        [AskedAgvent("house", event)], lambda _, answers: index.match(decode_event(event), answers), sandbox
     )
     assert found == ["or"]
     assert [one.fault for one in answers.known] == ["argument 1 of wholesale_price is not of kind int"]
@@ -162,7 +162,7 @@ def test_the_index_agrees_with_the_oracle(sandbox: Sandbox, seed: int) -> None:
         for _ in range(20)
     ]
     read = [decode_event(event) for event in events]
-    came = [Came("house", event) for event in events]
+    came = [AskedAgvent("house", event) for event in events]
 
     def judge(number: int, answers: Answers) -> list[str]:
         return sorted(one.id for one in subscriptions if evaluate(one.condition(), read[number], answers))

@@ -6,7 +6,7 @@ import pytest
 
 from agvent import limits
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Input, LinkUp, Send, Synced
+from agvent.broker.interface import Append, Input, LinkUp, MessageCame, Send, Synced
 from agvent.event import Event
 from agvent.session.session import Session
 from agvent.wire.batches import taken_apart
@@ -36,7 +36,7 @@ class Line:
         out = self.session.take()
         for message in [*out[1:], *out[:1]] if last_first else out:
             parts = taken_apart(message.publication) if isinstance(message, Publish) else []
-            self.give([Came("ada", Publish(one)) for one in parts] or [Came("ada", message)])
+            self.give([MessageCame("ada", Publish(one)) for one in parts] or [MessageCame("ada", message)])
         return len(out)
 
 
@@ -106,8 +106,8 @@ def test_whoever_waits_for_an_event_in_a_batch_hears_of_it_when_it_is_taken() ->
         if isinstance(message, Publish)
         for one in taken_apart(message.publication)
     ]
-    line.give([Came("ada", Publish(one)) for one in parts[:4]])
+    line.give([MessageCame("ada", Publish(one)) for one in parts[:4]])
     assert [one.sequence for one in line.told if isinstance(one, Published)][-1:] == [4]
     assert line.session.unacknowledged_events == 10
-    line.give([Came("ada", Publish(one)) for one in parts[4:]])
+    line.give([MessageCame("ada", Publish(one)) for one in parts[4:]])
     assert line.session.unacknowledged_events == 0

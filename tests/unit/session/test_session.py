@@ -8,7 +8,7 @@ import pytest
 
 from agvent import limits
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Append, Came, Input, LinkDown, LinkUp, Send, Synced
+from agvent.broker.interface import Append, Input, LinkDown, LinkUp, MessageCame, Send, Synced
 from agvent.broker.records import Accepted
 from agvent.errors import CallerError
 from agvent.event import Event
@@ -45,7 +45,7 @@ class Desk:
     def give(self, inputs: list[Input]) -> None:
         """Steps until nobody has anything to say."""
         while True:
-            inputs += [Came(link, message) for link, one in self.sessions.items() for message in one.take()]
+            inputs += [MessageCame(link, message) for link, one in self.sessions.items() for message in one.take()]
             if not inputs:
                 return
             effects, inputs = self.broker.step(inputs, 1), []

@@ -9,7 +9,7 @@ import pytest
 from agvent.errors import LogFileError
 from agvent.filters.subscription import Subscription
 from agvent.store.catalogue import compiled, in_force, subscription_in, subscription_row, versions_in_force
-from agvent.store.tables import shaped
+from agvent.store.log_schema import shaped
 from tests.logs import NOON, change, epoch, version
 
 

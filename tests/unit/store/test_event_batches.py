@@ -7,7 +7,7 @@ from pathlib import Path
 from agvent import Event, EventId, Subscription, Subscriptions
 from agvent.store.event_batches import match_rows
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log import LogReader, create_log
+from agvent.store.log_reader import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import unadvertised
 from tests.logs import NOON

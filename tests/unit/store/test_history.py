@@ -12,8 +12,8 @@ from agvent.errors import SubscriptionError
 from agvent.event import Event, EventId
 from agvent.filters.subscription import Subscription
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.history import Asked, History
-from agvent.store.log import LogReader, create_log
+from agvent.store.history import History, PastQuery
+from agvent.store.log_reader import LogReader, create_log
 from agvent.store.log_writer import LogWriter
 from agvent.types import AdvertisedAttribute, Advertisement, AgventType
 
@@ -46,7 +46,7 @@ def log_of(path: Path, *commits: list[LoggedEvent]) -> LogReader:
 
 def past(log: LogReader, filter: str = "", **options: Any) -> list[tuple[str, int]]:
     given = {"subscriber": "ann", "since": None, "now": NOON + timedelta(hours=1), "in_force": {}, **options}
-    history = History(log, Asked(Subscription(id="s", filter=filter), **given))
+    history = History(log, PastQuery(Subscription(id="s", filter=filter), **given))
     found = [record.event.id for records in history.chunks() for record in records if record.event.id]
     assert len(history) == len(found)
     return [(id.publisher, id.sequence) for id in found]

@@ -15,7 +15,7 @@ import pytest
 
 from agvent import limits
 from agvent.errors import JournalError, JournalFull
-from agvent.store.journal import Journal
+from agvent.store.journal import JournalWriter
 from agvent.store.journal_file import HEADER, RECORD_OVERHEAD_BYTES
 from agvent.store.journal_recovery import Damage, contents_after, examine, segment_paths, snapshot_paths
 
@@ -24,7 +24,7 @@ GROUPS = [[b"one"], [b"two", b"three"], [b"four" * 100]]
 
 def written(folder: Path, *, close: bool = False) -> Path:
     """A journal of the groups; without `close` it ends as a crash ends it. Gives its last segment."""
-    journal = Journal(folder)
+    journal = JournalWriter(folder)
     for group in GROUPS:
         journal.write(group)
     if close:
@@ -34,14 +34,14 @@ def written(folder: Path, *, close: bool = False) -> Path:
     return segment_paths(folder)[-1]
 
 
-def abandon(journal: Journal) -> None:
+def abandon(journal: JournalWriter) -> None:
     """What a crash does: descriptors are closed, nothing is said."""
     os.close(journal._file)
     os.close(journal._lock)
 
 
 def contents(folder: Path) -> list[bytes]:
-    with Journal(folder) as journal:
+    with JournalWriter(folder) as journal:
         return list(journal.recovery.contents())
 
 
@@ -74,7 +74,7 @@ def test_what_was_written_comes_back(tmp_path: Path, close: bool) -> None:
     """Groups come back as their records, in order, after a clean stop and after a crash; sequences go on."""
     written(tmp_path, close=close)
     assert contents(tmp_path) == [b"one", b"two", b"three", b"four" * 100]
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         first = journal.sequence
         assert journal.write([b"five", b"six"]) == first + 2
     assert contents(tmp_path)[-2:] == [b"five", b"six"]
@@ -94,7 +94,7 @@ def test_a_torn_tail_is_cut_off_wherever_it_is_torn(tmp_path: Path) -> None:
 
 def test_a_torn_group_whose_end_is_on_disk_is_cut_off(tmp_path: Path) -> None:
     """A crash may write the later pages of a group and not the earlier: nobody was told of either."""
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         journal.write([b"told"])
         journal.write([b"torn" * 500, b"whole" * 500])
         abandon(journal)
@@ -114,7 +114,7 @@ def test_a_flipped_bit_in_what_was_safe_is_refused(tmp_path: Path, at: int) -> N
     data[at] ^= 0x10
     segment.write_bytes(data)
     with pytest.raises(JournalError, match="damaged at byte") as raised:
-        Journal(tmp_path)
+        JournalWriter(tmp_path)
     assert raised.value.hint == f"agvent journal repair {tmp_path} says what would be lost"
     assert segment.read_bytes() == data
 
@@ -122,7 +122,7 @@ def test_a_flipped_bit_in_what_was_safe_is_refused(tmp_path: Path, at: int) -> N
 def test_whole_records_after_the_damage_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the damaged file and in those after it, whether a segment is damaged or the snapshot."""
     monkeypatch.setattr(limits, "JOURNAL_SEGMENT_BYTES_MAX", 300)
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         journal.write([b"before"])
         journal.roll()
         journal.snapshot(journal.sequence + 1, [b"stands", b"for", b"all"])
@@ -159,12 +159,12 @@ def test_a_missing_segment_is_damage(tmp_path: Path) -> None:
     middle = segment_paths(tmp_path)[1]
     middle.unlink()
     with pytest.raises(JournalError, match="records from sequence 5 on"):
-        Journal(tmp_path)
+        JournalWriter(tmp_path)
 
 
 def test_a_snapshot_stands_for_what_was_before_it(tmp_path: Path) -> None:
     """After a snapshot the older segments are gone, and its records come first."""
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         journal.write([b"a", b"b"])
         journal.roll()
         journal.snapshot(journal.sequence + 1, [b"ab"])
@@ -176,7 +176,7 @@ def test_a_snapshot_stands_for_what_was_before_it(tmp_path: Path) -> None:
 
 def test_a_journal_is_for_its_owner_alone(tmp_path: Path) -> None:
     """Nobody else may read its segments, nor a snapshot, which has the same events."""
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         journal.write([b"a"])
         journal.roll()
         journal.snapshot(journal.sequence + 1, [b"a"])
@@ -190,7 +190,7 @@ def test_a_crash_during_a_snapshot_leaves_the_old_or_the_new(tmp_path: Path) -> 
     (tmp_path / f"{5:020}.partial").write_bytes(b"half a snap")
     assert contents(tmp_path)[:3] == [b"one", b"two", b"three"]
     assert not list(tmp_path.glob("*.partial"))
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         journal.roll()
         kept = [(path, path.read_bytes()) for path in segment_paths(tmp_path)]
         journal.snapshot(journal.sequence + 1, [b"all"])
@@ -202,7 +202,7 @@ def test_a_crash_during_a_snapshot_leaves_the_old_or_the_new(tmp_path: Path) -> 
 
 def test_a_damaged_snapshot_is_refused(tmp_path: Path) -> None:
     """A flipped bit and a missing end are both seen."""
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         journal.write([b"a"])
         journal.roll()
         journal.snapshot(journal.sequence + 1, [b"a" * 100, b"b"])
@@ -211,12 +211,12 @@ def test_a_damaged_snapshot_is_refused(tmp_path: Path) -> None:
     for damaged in (whole[:50] + b"!" + whole[51:], whole[: -RECORD_OVERHEAD_BYTES - 1], whole[:10]):
         path.write_bytes(damaged)
         with pytest.raises(JournalError, match=r"snapshot: damaged"):
-            Journal(tmp_path)
+            JournalWriter(tmp_path)
 
 
 def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path: Path) -> None:
     """A group that does not fit leaves nothing behind; when there is room again it is written."""
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         journal.write([b"before"])
         size = segment_paths(tmp_path)[-1].stat().st_size
         with room_for(size + 100), pytest.raises(JournalFull, match="no room for 1024 bytes"):
@@ -229,7 +229,7 @@ def test_a_full_disk_takes_nothing_and_loses_nothing(tmp_path: Path) -> None:
 def test_a_snapshot_without_room_leaves_nothing_and_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What there was of it goes, and another one is wanted when the journal has grown by a segment."""
     monkeypatch.setattr(limits, "JOURNAL_SEGMENT_BYTES_MAX", 1000)
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         journal.write([b"x" * 1500])
         assert journal.wants_snapshot()
         with room_for(2000), pytest.raises(OSError, match="File too large"):
@@ -244,7 +244,7 @@ def test_a_snapshot_without_room_leaves_nothing_and_waits(tmp_path: Path, monkey
 
 def test_a_reserve_is_kept_for_a_snapshot_on_a_full_disk(tmp_path: Path) -> None:
     """A group and what stands for everything are written in its room; afterwards it is kept again."""
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         reserve = tmp_path / "reserve"
         assert reserve.stat().st_size == limits.JOURNAL_RESERVE_BYTES
         for _ in range(3):
@@ -257,7 +257,10 @@ def test_a_reserve_is_kept_for_a_snapshot_on_a_full_disk(tmp_path: Path) -> None
 
 def test_a_snapshot_that_gives_no_room_is_not_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that is as large as the journal, does not fit into the reserve, or has an archive to go to."""
-    with Journal(tmp_path / "a") as journal, Journal(tmp_path / "b", archive=tmp_path / "archive") as archived:
+    with (
+        JournalWriter(tmp_path / "a") as journal,
+        JournalWriter(tmp_path / "b", archive=tmp_path / "archive") as archived,
+    ):
         for one in (journal, archived):
             one.write([b"x" * 1000])
         for one, snapshot in ((journal, b"x" * 1000), (archived, b"x")):
@@ -273,7 +276,7 @@ def test_a_journal_opens_without_room_for_a_segment(tmp_path: Path) -> None:
     """The last one goes on; what is written into it comes back."""
     written(tmp_path)
     with room_for(0):
-        journal = Journal(tmp_path)
+        journal = JournalWriter(tmp_path)
     journal.write([b"five"])
     journal.close()
     assert len(segment_paths(tmp_path)) == 1
@@ -283,7 +286,7 @@ def test_a_journal_opens_without_room_for_a_segment(tmp_path: Path) -> None:
 def test_a_segment_is_rolled_when_it_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A segment ends with the group that fills it; without room for another it grows."""
     monkeypatch.setattr(limits, "JOURNAL_SEGMENT_BYTES_MAX", 1000)
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         for number in range(6):
             journal.write([b"%d" % number * 400])
         assert [int(path.stem) for path in segment_paths(tmp_path)] == [1, 4, 7]
@@ -293,7 +296,7 @@ def test_a_segment_is_rolled_when_it_is_full(tmp_path: Path, monkeypatch: pytest
 def test_without_descriptors_a_segment_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A roll that can open nothing waits as on a full disk: the group is safe, and a later one begins the segment."""
     monkeypatch.setattr(limits, "JOURNAL_SEGMENT_BYTES_MAX", 1_000)
-    with Journal(tmp_path) as journal:
+    with JournalWriter(tmp_path) as journal:
         with no_descriptors():
             journal.write([b"x" * 2_000])
             with pytest.raises(JournalFull, match="Too many open files"):
@@ -306,15 +309,15 @@ def test_without_descriptors_a_segment_grows(tmp_path: Path, monkeypatch: pytest
 
 def test_two_processes_do_not_write_one_journal(tmp_path: Path) -> None:
     """The second one is told so."""
-    with Journal(tmp_path), pytest.raises(JournalError, match="another process has this journal open"):
-        Journal(tmp_path)
+    with JournalWriter(tmp_path), pytest.raises(JournalError, match="another process has this journal open"):
+        JournalWriter(tmp_path)
 
 
 KILLED = """
 import sys
 from pathlib import Path
-from agvent.store.journal import Journal
-journal = Journal(Path(sys.argv[1]))
+from agvent.store.journal import JournalWriter
+journal = JournalWriter(Path(sys.argv[1]))
 number = 0
 while True:
     journal.write([b"%d" % (number + at) for at in range(50)])

@@ -9,7 +9,7 @@ import pytest
 
 from agvent import limits
 from agvent.errors import JournalError, JournalFull
-from agvent.store.journal import CLOSED, Journal
+from agvent.store.journal import CLOSED, JournalWriter
 from agvent.store.journal_recovery import segment_paths
 from agvent.store.journal_tail import JournalTail
 from tests.unit.store.test_journal import abandon, room_for
@@ -17,8 +17,8 @@ from tests.unit.store.test_journal import abandon, room_for
 ALL = 1 << 30
 
 
-def opened(folder: Path) -> Journal:
-    return Journal(folder / "journal", archive=folder / "archive")
+def opened(folder: Path) -> JournalWriter:
+    return JournalWriter(folder / "journal", archive=folder / "archive")
 
 
 def tail_of(folder: Path, *, after: int = 0) -> JournalTail:
@@ -66,7 +66,7 @@ def test_a_segment_is_read_where_it_is(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_what_was_not_kept_is_missed(tmp_path: Path) -> None:
     """Without an archive, a reader that comes after a snapshot is told which records are gone."""
-    with Journal(tmp_path / "journal") as journal:
+    with JournalWriter(tmp_path / "journal") as journal:
         journal.write([b"one", b"two"])
         journal.roll()
         journal.snapshot(3, [b"everything"])

@@ -8,10 +8,10 @@ import pytest
 
 from agvent.errors import LogError
 from agvent.store.heads import Dropped
-from agvent.store.log import LogReader
+from agvent.store.log_reader import LogReader
+from agvent.store.log_verification import verify
 from agvent.store.log_writer import LogWriter
 from agvent.store.retention import retain
-from agvent.store.verify import verify
 from tests.logs import after, small_log
 
 

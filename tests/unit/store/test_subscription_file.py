@@ -8,7 +8,7 @@ import pytest
 
 from agvent import Subscription, Subscriptions
 from agvent.errors import SubscriptionError
-from agvent.store.chunks import open_input
+from agvent.store.line_chunks import open_input
 from agvent.store.subscription_file import Mistake, SubscriptionFile
 
 

@@ -55,5 +55,5 @@ def test_a_time_that_utc_has_not_comes_back() -> None:
 )
 def test_what_is_no_json_of_values(text: str) -> None:
     """Other text is a damaged file, and says so."""
-    with pytest.raises(LogFileError, match="is no JSON of values"):
+    with pytest.raises(LogFileError, match="is not JSON of values"):
         decode_values(text)

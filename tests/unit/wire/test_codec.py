@@ -51,5 +51,5 @@ def test_a_damaged_frame_is_refused(damage: object, complaint: str) -> None:
 
 def test_a_message_is_bounded() -> None:
     """More bytes than a message may have are not looked at."""
-    with pytest.raises(WireError, match="are no message, at most"):
+    with pytest.raises(WireError, match="are not a message: at most"):
         decode_message(bytes(limits.MESSAGE_BYTES_MAX + 1))

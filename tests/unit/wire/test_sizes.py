@@ -6,7 +6,7 @@ from agvent import limits
 from agvent.event import Budget
 from agvent.wire.broker_messages import Copies, Journey, Travel
 from agvent.wire.client_messages import Publish
-from agvent.wire.parts import Answered, Call, Entered, Publication, Target
+from agvent.wire.parts import Answered, BehaviourCall, Entered, Publication, Target
 from agvent.wire.sizes import TOO_MUCH, check_event, fitting, portions, size_of
 
 FACE = "\U0001f600"  # four bytes of UTF-8
@@ -18,7 +18,7 @@ def test_the_largest_event_fits_the_messages_that_carry_it() -> None:
     to, names = FACE * limits.FILTER_CHARS_MAX, (FACE * 63,) * (limits.DESTINATION_CHARS_MAX // 64)
     check_event(content, to, names)
     publication = Publication("ada", 1, content, to, names, retried=((1, 2),) * limits.RETRIED_MAX)
-    answers = tuple(Answered(Call("f", (number,)), "x" * limits.ANSWER_BYTES_MAX) for number in range(100))
+    answers = tuple(Answered(BehaviourCall("f", (number,)), "x" * limits.ANSWER_BYTES_MAX) for number in range(100))
     targets = tuple(Target(f"{number:064}", 1 << 62, 1 << 62, 1 << 62) for number in range(1_024))
     passed = tuple(f"{number:064}" for number in range(limits.HOPS_MAX))
     trace = tuple((name, 1 << 48) for name in passed)
@@ -34,11 +34,11 @@ def test_the_largest_event_fits_the_messages_that_carry_it() -> None:
 
 def test_answers_that_are_too_many_are_faults() -> None:
     """The first ones travel; of the others it is known that they were asked, as far as there is room to say so."""
-    answers = tuple(Answered(Call("f", (number,)), "x" * limits.ANSWER_BYTES_MAX) for number in range(20))
+    answers = tuple(Answered(BehaviourCall("f", (number,)), "x" * limits.ANSWER_BYTES_MAX) for number in range(20))
     kept = fitting(answers)
     assert kept == answers[:15] + tuple(Answered(one.call, None, TOO_MUCH) for one in answers[15:])
     assert fitting(answers[:15]) == answers[:15]
-    long = tuple(Answered(Call("f", (number, "x" * limits.FILTER_CHARS_MAX)), number) for number in range(20))
+    long = tuple(Answered(BehaviourCall("f", (number, "x" * limits.FILTER_CHARS_MAX)), number) for number in range(20))
     assert fitting(long) == long[:15]
 
 

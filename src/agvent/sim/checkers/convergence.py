@@ -33,7 +33,7 @@ def _subscriptions(world: World, live: list[BrokerNode]) -> list[str]:
     """Every home has exactly the subscriptions its clients now have."""
     found = []
     for node in live:
-        has = sorted((v.subscription.id, v.number) for v in node.broker.tables.homes.current.values())
+        has = sorted((v.subscription.id, v.number) for v in node.broker.tables.local.current.values())
         wanted = sorted(
             (f"{client_key(name, client.session.moves)}/{id}", subscribe.version)
             for name, client in world.clients.items()
@@ -50,7 +50,7 @@ def _interests(live: list[BrokerNode]) -> list[str]:
     found = []
     for home in live:
         streams = home.broker.streams
-        current = home.broker.tables.homes.current
+        current = home.broker.tables.local.current
         for entry in live:
             if entry is home:
                 continue

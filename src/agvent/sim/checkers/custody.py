@@ -11,9 +11,9 @@ def undrained(world: World, ledger: Ledger) -> list[str]:
     for node in world.brokers.values():
         tables = node.broker.tables
         if node.alive and tables.custody.held:
-            found.append(f"{node.name} holds {sorted(tables.custody.held)}")
-        if node.alive and tables.arrivals.early:
-            found.append(f"{node.name} keeps back {sorted(tables.arrivals.early)}")
+            found.append(f"{node.name} holds {list(tables.custody.held)}")
+        if node.alive and tables.chains.early:
+            found.append(f"{node.name} keeps back {list(tables.chains.early)}")
         if node.alive and (tables.journeys.errands or node.broker.stops.waiting):
             found.append(f"{node.name} has agvents under way {[*tables.journeys.errands, *node.broker.stops.waiting]}")
         queued = {

@@ -18,8 +18,8 @@ def unbounded(world: World, ledger: Ledger) -> list[str]:
 
 
 def _bounds() -> dict[str, int]:
-    """What each of sim/kept.py may be at most. Beyond its limit is what was under way when that was reached; a queue
-    has also a notice for each publisher."""
+    """What each of sim/memory_use.py may be at most. Beyond its limit is what was under way when that was reached; a
+    queue has also a notice for each publisher."""
     copies = limits.COPIES_MAX + limits.PUBLISH_UNDER_WAY_MAX
     deliveries = limits.CLIENT_DELIVERIES_MAX + limits.PUBLISH_CREDIT
     queue_bytes = limits.CLIENT_QUEUE_BYTES_MAX + limits.EVENT_BYTES_MAX

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from agvent.broker.journeys import Instance, instance_of
-from agvent.broker.records import Accepted, Visited
-from agvent.sim.behaviours import program_name
+from agvent.broker.records import Accepted, InstanceKey, Visited
+from agvent.broker.tables.journeys import instance_of
+from agvent.sim.agvents import program_name
 from agvent.sim.ledger import Ledger
 from agvent.sim.world import World
 from agvent.wire.codec import decode_event
@@ -22,7 +22,7 @@ def misrouted(world: World, ledger: Ledger) -> list[str]:
         for (home, _), versions in ledger.versions.items()
         for known in versions
     }
-    delivered: dict[Instance, set[str]] = {}
+    delivered: dict[InstanceKey, set[str]] = {}
     for broker, record in ledger.stops:
         event, outcome = decode_event(record.publication.event), record.outcome
         assert outcome is not None
@@ -36,7 +36,7 @@ def misrouted(world: World, ledger: Ledger) -> list[str]:
             wrong = [key for key in keys if contexts[broker, *key].get("floor") != event.attributes["price"] % 3]
             found += [f"{_shown(record)} is picky and was delivered to {key[0]} at {broker}" for key in wrong]
     return found + [
-        f"{agvent[2]}:{agvent[3]} is frugal and was delivered at {sorted(homes)}"
+        f"{agvent.publisher}:{agvent.sequence} is frugal and was delivered at {sorted(homes)}"
         for agvent, homes in delivered.items()
         if len(homes) > 1
     ]
@@ -45,7 +45,11 @@ def misrouted(world: World, ledger: Ledger) -> list[str]:
 def _repeated(ledger: Ledger) -> list[str]:
     """Stops that an instance made twice, and legs that two stops began."""
     stops = Counter(instance_of(one.entered, one.publication, _path(one)) for _, one in ledger.stops)
-    return [f"{one[2]}:{one[3]} was executed {times} times as {one[4]}" for one, times in stops.items() if times > 1]
+    return [
+        f"{one.publisher}:{one.sequence} was executed {times} times as {one.path}"
+        for one, times in stops.items()
+        if times > 1
+    ]
 
 
 def _path(record: Accepted | Visited) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 
 from agvent.sim.ledger import AcceptedEvent, Ledger, matches
-from agvent.sim.world import Hop, World
+from agvent.sim.world import SeenHop, World
 
 
 def wasted(world: World, ledger: Ledger) -> list[str]:
@@ -47,7 +47,7 @@ def _wanting(accepted: AcceptedEvent, ledger: Ledger) -> list[str]:
     ]
 
 
-def _is_wanted(hop: Hop, wanted: set[tuple[str, int, str]]) -> bool:
+def _is_wanted(hop: SeenHop, wanted: set[tuple[str, int, str]]) -> bool:
     """Is a copy, or an event of a batch, wanted at the home that it reached? A fast one is on no disk."""
     publisher, sequence, fast = hop.event
     events = range(sequence - hop.events + 1, sequence + 1)

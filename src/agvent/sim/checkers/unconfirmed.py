@@ -9,7 +9,7 @@ from __future__ import annotations
 import msgspec
 
 from agvent.sim.ledger import Heads, Ledger, is_for
-from agvent.sim.world import Told, World
+from agvent.sim.world import ClientTold, World
 from agvent.wire.client_messages import Subscribe, Subscribed
 
 
@@ -42,7 +42,7 @@ def _interrupted(world: World, ledger: Ledger, client: str, id: str, message: Su
     ]
 
 
-def _untrue(world: World, ledger: Ledger, told: Told, id: str, message: Subscribed) -> list[str]:
+def _untrue(world: World, ledger: Ledger, told: ClientTold, id: str, message: Subscribed) -> list[str]:
     client, home = told.client, told.home or world.clients[told.client].home
     found = []
     lost = {name for name, _ in world.history.lost_disks}

@@ -1,0 +1,1 @@
+"""Programs as they run: the sandbox's interface, questions and answers, resident agvents, quarantine."""

@@ -1,0 +1,1 @@
+"""Agvents that route themselves: a stop, the manager agent and its messages, a program that moves."""

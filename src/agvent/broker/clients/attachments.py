@@ -1,0 +1,76 @@
+"""The clients that are attached now, by their links, and what each of them said too early."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.outbox import Outbox
+from agvent.broker.pending import TellClient
+from agvent.wire.names import name_of
+from agvent.wire.parts import Publication
+
+
+class Attachment(msgspec.Struct):
+    """A client, by its key, on its link. `expected` are the next sequences, durable and fast; later ones wait in
+    `early`."""
+
+    number: int  # no other attachment of this broker's run has it
+    client: str
+    expected: list[int]
+    early: dict[tuple[bool, int], Publication]
+    early_bytes: int = 0  # of the events in it
+
+    def keep(self, publication: Publication) -> None:
+        """Keeps one that is early, as far as a client may have any unacknowledged; who sends more sends in vain."""
+        if len(self.early) < limits.PUBLISH_UNDER_WAY_MAX and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
+            expected = self.expected[publication.fast]
+            place = (publication.fast, max(publication.first, expected))
+            before = self.early.get(place)
+            self.early[place] = publication
+            self.early_bytes += len(publication.event) - (len(before.event) if before is not None else 0)
+
+    def following(self, *, fast: bool) -> Publication | None:
+        """The one whose turn it is, if it came early."""
+        publication = self.early.pop((fast, self.expected[fast]), None)
+        if publication is not None:
+            self.early_bytes -= len(publication.event)
+        return publication
+
+    @property
+    def name(self) -> str:
+        return name_of(self.client)
+
+
+class Attachments(dict[str, Attachment]):
+    """By link."""
+
+    def __init__(self, out: Outbox) -> None:
+        super().__init__()
+        self._out = out
+        self._count = 0
+
+    def attach(self, link: str, client: str, expected: list[int]) -> Attachment:
+        """A client on its link; `expected` are the sequences it will send next."""
+        self._count += 1
+        attachment = self[link] = Attachment(self._count, client, expected, {})
+        return attachment
+
+    def is_same(self, link: str, number: int) -> bool:
+        """Is this attachment still the one on its link?"""
+        attachment = self.get(link)
+        return attachment is not None and attachment.number == number
+
+    def links_of(self, client: str) -> list[str]:
+        """The links of the client with this key."""
+        return [link for link, attachment in self.items() if attachment.client == client]
+
+    def links_named(self, name: str) -> list[str]:
+        """The links of the client with this name."""
+        return [link for link, attachment in self.items() if attachment.name == name]
+
+    def tell(self, work: TellClient) -> None:
+        """Tells the client if it is still there. One that came back meanwhile asks again, and says first what it will
+        send: an acknowledgement from before would make that untrue."""
+        if self.is_same(work.link, work.attachment):
+            self._out.send(work.link, work.message)

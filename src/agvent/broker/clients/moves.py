@@ -1,0 +1,276 @@
+"""Clients that move from one home to another, with nothing lost, doubled or out of order.
+
+The client attaches to the new home, says its subscriptions there, and where it was before (Move). From the attaching on
+what comes for it waits. The new home asks the old one for what it has (Claim), again and again until all is there: each
+answer (Handing) continues after the number that is on the new home's disk. When the new home's subscriptions are in
+force at every broker, the Claim says so, and the old home closes its own. Until then both may be sent an event; after
+that only the new one is. When the copies from before the close have come, and the last delivery was taken, the old home
+is drained and forgets the client.
+
+What comes to either home waits at the new one. When the old one is drained, the new one marks a position of its stream,
+and when nothing from before that can come any more, it has everything and puts it in order (`handover.py`). The price
+is that a client whose old home is away waits for it, up to a bound.
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from agvent import limits
+from agvent.broker.interest.changes import Changes
+from agvent.broker.interest.gossip import Gossip
+from agvent.broker.interest.streams import Streams
+from agvent.broker.outbox import Notice, Outbox
+from agvent.broker.pending import SendClaim, SendHanding
+from agvent.broker.records import Acknowledged, CaughtUp, Claimed, Handed, HandedOver, Joined, Left, Moved, Parted
+from agvent.broker.routing.router import Router
+from agvent.broker.tables.advertisements import tombstone
+from agvent.broker.tables.deliveries import HomeClient
+from agvent.broker.tables.move_state import MoveState
+from agvent.broker.tables.tables import Tables
+from agvent.wire.batches import after_number
+from agvent.wire.broker_messages import Claim, Handing, Passed
+from agvent.wire.client_messages import Deliver, Source
+from agvent.wire.names import name_of
+
+
+class ClientClaimed(Notice, frozen=True):
+    """Another home claimed a client: its links here are of the past."""
+
+    client: str
+
+
+class Moves:
+    """Both sides of a move: `claimed` is the old home's, the rest the new one's."""
+
+    def __init__(
+        self, tables: Tables, streams: Streams, gossip: Gossip, router: Router, changes: Changes, out: Outbox
+    ) -> None:
+        self.tables, self.streams, self.gossip = tables, streams, gossip
+        self.router, self.changes, self.out = router, changes, out
+        self._closing: dict[str, None] = {}  # clients claimed by a home from which they are in force everywhere
+        self._silent_since: dict[tuple[str, str], int] = {}  # client, source -> since when it has not answered
+        self._answered: dict[tuple[str, str], None] = {}  # client, source: those that did
+        self._ask_again_at: dict[tuple[str, str], int] = {}  # broker, client there: a home that was given up
+
+    def moving(self) -> list[HomeClient]:
+        """The clients that said where they were, and have not everything of before yet."""
+        clients = map(self.tables.deliveries.clients.__getitem__, self.tables.deliveries.moving)
+        return [client for client in clients if not client.is_expected]
+
+    # The new home
+
+    def move(self, key: str, sources: tuple[Source, ...], now: int) -> None:
+        """A client has said everything that is to hold, and says where it was before, if anywhere. Said again, it
+        changes nothing."""
+        client = self.tables.deliveries.clients[key]
+        self._disinherit(client)
+        origin = (sources[0].broker, sources[0].client) if sources else ("", "")
+        if not sources:
+            self.expect_no_more(client)
+        elif client.moving is None or client.moving.origin != origin:
+            self.out.record(Moved(key, sources))
+            self._ask(client, now)
+
+    def _disinherit(self, client: HomeClient) -> None:
+        """What the client advertised here when it was here before, and does not any more."""
+        table, name = self.tables.advertisements, self.tables.name
+        for type in self.tables.deliveries.inherited(client.name):
+            self.gossip.change(tombstone(table.version(name) + 1, name_of(client.name), type))
+
+    def expect_no_more(self, client: HomeClient) -> None:
+        """The client will not say where it was before: it is given what waits here."""
+        if client.is_expected:
+            self.out.record(CaughtUp(client.name))
+
+    def tick(self, now: int) -> None:
+        for client in self.moving():
+            assert client.moving is not None
+            if client.moving.sources:
+                self._ask(client, now)
+            else:
+                self._catch_up(client, client.moving.mark, now)
+        for home in list(self.tables.deliveries.given_up.values()):
+            self._ask_to_close(home, now)
+
+    def _ask_to_close(self, home: Source, now: int) -> None:
+        """A home that was given up: when it returns it closes the client's part, and what it has nobody gets."""
+        place = (home.broker, home.client)
+        if self._is_no_more(home):
+            self._part(home)
+        elif now >= self._ask_again_at.get(place, now):
+            self._ask_again_at[place] = now + limits.GIVEN_UP_ASK_US
+            self.send_claim(SendClaim(Claim(self.tables.name, "", home, limits.INT_MAX, True, ()), now))
+
+    def _part(self, home: Source) -> None:
+        self._ask_again_at.pop((home.broker, home.client), None)
+        self.out.record(Parted(home.broker, home.client))
+
+    def settled(self, now: int) -> None:
+        """An entry has said what is settled."""
+        for client in self.moving():
+            if client.moving is not None and not client.moving.sources:
+                self._catch_up(client, client.moving.mark, now)
+
+    def _catch_up(self, client: HomeClient, mark: int, now: int) -> None:
+        """Has everything come that entered before the mark? An entry that never says so is not waited for for ever."""
+        since = self._silent_since.setdefault((client.name, ""), now)
+        if self.streams.settled() >= mark or now - since > limits.MOVE_WAIT_US:
+            self._silent_since.pop((client.name, ""))
+            self.out.record(CaughtUp(client.name))
+        else:
+            self.streams.ask_settled(mark)
+
+    def _ask(self, client: HomeClient, now: int) -> None:
+        moving = client.moving
+        assert moving is not None
+        source = moving.sources[0]
+        reason = self._hopeless(client, source, now)
+        if reason:
+            self._over(client, moving, reason)
+            if moving.sources:
+                self._ask(client, now)
+            return
+        before = () if (client.name, source.broker) in self._answered else moving.sources[1:]  # it may have let go
+        claim = Claim(self.tables.name, client.name, source, moving.taken, self._is_in_force(client), before)
+        self.out.after_sync(SendClaim(claim, now))
+
+    def send_claim(self, work: SendClaim) -> None:
+        """To the old home, which may be this broker."""
+        home = work.claim.source.broker
+        if home == self.tables.name:
+            self.claimed(work.claim, work.at)
+        else:
+            self.router.send((home,), work.claim)
+
+    def _hopeless(self, client: HomeClient, source: Source, now: int) -> str:
+        """Why the old home will hand over nothing any more, if so."""
+        if self._is_no_more(source):
+            return "lost_disk" if source.broker in self.tables.advertisements else "forgotten"
+        known = self.tables.advertisements.incarnation(source.broker)
+        silent_us = now - self._silent_since.setdefault((client.name, source.broker), now)
+        is_crowded = client.moving is not None and client.moving.is_crowded
+        if is_crowded or silent_us > (limits.MOVE_WAIT_US if known else limits.MOVE_UNKNOWN_WAIT_US):
+            return "moved"
+        return ""
+
+    def _is_no_more(self, source: Source) -> bool:
+        """Has the old home lost its disk, or was it forgotten?"""
+        table = self.tables.advertisements
+        known = table.incarnation(source.broker)
+        return known > source.incarnation or (known > 0 and source.broker not in table)
+
+    def _is_in_force(self, client: HomeClient) -> bool:
+        """Has every broker the client's subscriptions from here, or from the home that claims it? One that published
+        nothing they want is asked too: it could begin to, and know only that the old home's are closed."""
+        if client.claimed:
+            return client.name in self._closing
+        current = self.tables.local.current.values()
+        return self.streams.has_everybody(max((one.opened for one in current if one.client == client.name), default=0))
+
+    def _over(self, client: HomeClient, moving: MoveState, reason: str) -> None:
+        source = moving.sources[0]
+        self._silent_since.pop((client.name, source.broker), None)
+        self._answered.pop((client.name, source.broker), None)
+        ids = (one.subscription.id for one in self.tables.local.current.values() if one.client == client.name)
+        subscriptions = tuple(id.partition("/")[2] for id in ids)
+        given_up = reason == "moved" and self.tables.advertisements.incarnation(source.broker) > 0
+        self.out.record(HandedOver(client.name, reason, subscriptions, self.changes.mark(), given_up))
+
+    def handing(self, handing: Handing, now: int) -> None:
+        """What the old home has: the part of it that is new is queued, and the next asked for."""
+        if (handing.source.broker, handing.source.client) in self.tables.deliveries.given_up and handing.drained:
+            self._part(handing.source)
+        client = self.tables.deliveries.clients.get(handing.client)
+        moving = client.moving if client is not None else None
+        if client is None or moving is None or not moving.sources:
+            return
+        source = moving.sources[0]
+        if (source.broker, source.client) != (handing.source.broker, handing.source.client):
+            return
+        self._silent_since[client.name, source.broker] = now
+        self._answered[client.name, source.broker] = None
+        for passed in handing.deliveries:
+            if passed.delivery.number > moving.taken:
+                self.out.record(Handed(client.name, passed.delivery.number, moving.wanted(passed)))
+        if handing.drained and moving.taken == handing.taken:
+            self._over(client, moving, "")
+        elif handing.deliveries:
+            self._ask(client, now)
+
+    # The old home
+
+    def claimed(self, claim: Claim, now: int) -> None:
+        """Another home's claim to what is here for a client: taken note of, and answered when that is on disk."""
+        source = claim.source
+        if source.incarnation != self.tables.incarnation:
+            return  # of what this broker was before it lost its disk; the other learns that by itself
+        client = self.tables.deliveries.clients.get(source.client)
+        if client is None and not claim.before:
+            self._hand(claim, (), True, now)
+            return
+        if client is None:
+            self.out.record(Joined(source.client, moved=True))
+            client = self.tables.deliveries.clients[source.client]
+        is_known = client.claimed  # so it is attached nowhere
+        self._take_note(client, claim, now)
+        if claim.before and client.is_expected:  # it never told this broker where it was before
+            self.out.record(Moved(client.name, claim.before))
+        self.expect_no_more(client)
+        if is_known and claim.close and self.is_drained(client):
+            self.out.record(Left(client.name))
+            self._closing.pop(client.name, None)
+            self._hand(claim, (), True, now)
+        else:
+            self._hand(claim, self._next(client), False, now)
+
+    def _take_note(self, client: HomeClient, claim: Claim, now: int) -> None:
+        if not client.claimed:
+            self.out.notify(ClientClaimed(client.name))
+        if client.durable.received < claim.source.received <= client.durable.number:
+            self.out.record(Acknowledged(client.name, claim.source.received, now))
+        taken = min(claim.taken, client.durable.number)
+        if taken > client.durable.received or not client.claimed:
+            self.out.record(Claimed(client.name, max(taken, client.durable.received), now))
+        if claim.close:
+            self._closing[client.name] = None
+            self._close(client.name)
+
+    def _close(self, key: str) -> None:
+        """Ends the client's part of this broker: its subscriptions, and what it advertised here unless it is back."""
+        for one in [one for one in self.tables.local.current.values() if one.client == key]:
+            self.changes.close(one.subscription.id, replaced=True)
+        table, name = self.tables.advertisements, self.tables.name
+        if self.tables.deliveries.current(name_of(key)) == key:
+            for type in table.types_of(name, name_of(key)):
+                self.gossip.change(tombstone(table.version(name) + 1, name_of(key), type.name))
+
+    def is_drained(self, client: HomeClient) -> bool:
+        """Is there nothing here for a client, nor anything to come?"""
+        is_owed = client.durable.waiting or (client.is_moving and not client.is_expected)
+        return not (is_owed or self.tables.local.of_client(client.name))
+
+    def _next(self, client: HomeClient) -> tuple[Passed, ...]:
+        """The deliveries after what was taken, as many as a client would be sent and a message may hold."""
+        found: list[Passed] = []
+        size = 0
+        for number, waiting in islice(client.durable.waiting.items(), limits.DELIVERY_WINDOW):
+            delivery = waiting
+            if isinstance(delivery, Deliver):
+                delivery = after_number(delivery, client.durable.received)
+                size += len(delivery.event)
+            if found and size > limits.CHUNK_BYTES_MAX:
+                break
+            found.append(Passed(delivery, client.durable.expires.get(number, 0)))
+        return tuple(found)
+
+    def _hand(self, claim: Claim, deliveries: tuple[Passed, ...], drained: bool, now: int) -> None:
+        handing = Handing(claim.source, claim.client, claim.taken, deliveries, drained)
+        self.out.after_sync(SendHanding(claim.home, handing, now))
+
+    def send_handing(self, work: SendHanding) -> None:
+        """To the new home, which may be this broker."""
+        if work.home == self.tables.name:
+            self.handing(work.handing, work.at)
+        else:
+            self.router.send((work.home,), work.handing)

@@ -1,0 +1,154 @@
+"""What clients publish: taken in order, checked, and acknowledged when it is in."""
+
+from __future__ import annotations
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.clients.attachments import Attachment, Attachments
+from agvent.broker.events.entry import EventEntry, is_self_routing
+from agvent.broker.outbox import Outbox
+from agvent.broker.pending import SettlePublication, TellClient
+from agvent.broker.prefetch import Prefetch
+from agvent.broker.tables.covering import calls_behaviours
+from agvent.broker.tables.local_subscriptions import parsed_to
+from agvent.broker.tables.tables import Tables
+from agvent.errors import AgventError, CallerError
+from agvent.wire.batches import taken_apart
+from agvent.wire.client_messages import Published, Refused
+from agvent.wire.lines import has_lines, types_in
+from agvent.wire.parts import Publication
+from agvent.wire.sizes import check_event
+
+
+class Publishing:
+    """The way of publications from the clients' links into the broker."""
+
+    def __init__(
+        self, tables: Tables, entry: EventEntry, prefetch: Prefetch, attached: Attachments, out: Outbox
+    ) -> None:
+        self.tables, self.entry, self.prefetch, self.attached, self.out = tables, entry, prefetch, attached, out
+        self._early: dict[str, None] = {}  # every link whose client has publications that wait, and perhaps others
+
+    def lost_link(self, link: str) -> None:
+        self._early.pop(link, None)
+
+    def publish(self, link: str, publication: Publication, now: int) -> None:
+        """Events are taken in the order of their sequences: a large one may come later than its followers.
+
+        Where custody is full they wait, and with them their publisher, whose credit they are; and where as many of its
+        events wait for the answers of behaviours.
+        """
+        attachment = self.attached[link]
+        if publication.publisher != attachment.name:
+            raise CallerError(f"{attachment.name!r} cannot publish as {publication.publisher!r}")
+        if not 0 < publication.count <= min(publication.sequence, limits.BATCH_EVENTS_MAX):
+            raise CallerError(f"a batch has at most {limits.BATCH_EVENTS_MAX} events, not {publication.count}")
+        if publication.sequence > limits.INT_MAX:
+            raise CallerError(f"a sequence is at most {limits.INT_MAX}, not {publication.sequence}")
+        expected, fast = attachment.expected, publication.fast
+        if publication.first > expected[fast] or self._is_full(attachment.name, fast=fast):
+            attachment.keep(publication)
+            self._early[link] = None
+            return
+        following: Publication | None = publication
+        while following is not None:
+            expected[fast] = max(expected[fast], following.sequence + 1)
+            self._accept(link, following, now)
+            following = None if self._is_full(attachment.name, fast=fast) else attachment.following(fast=fast)
+
+    def _is_full(self, publisher: str, *, fast: bool) -> bool:
+        return self.tables.custody.is_full() or self.entry.is_full(publisher, fast=fast)
+
+    def _accept(self, link: str, publication: Publication, now: int) -> None:
+        """Gives an event to the entry, and acknowledges it when it is in; a repeat is only acknowledged."""
+        attachment = self.attached[link]
+        accepted = self.tables.custody.accepted.get((publication.publisher, publication.fast), 0)
+        if publication.sequence <= accepted:
+            self.settle(_settled(link, attachment, publication))
+            return
+        if publication.count > 1:
+            if publication.first <= accepted or not self._accept_batch(publication, now):
+                for single in taken_apart(publication):
+                    self._accept(link, single, now)
+            else:
+                self.settle(_settled(link, attachment, publication))
+            return
+        try:
+            _check(publication)
+            event = self.prefetch.event(publication)
+            if event.type is not None:
+                self._check_type(publication.publisher, event.type, event.ancestors)
+            if publication.fast and is_self_routing(event):
+                raise CallerError("an agvent that finds its own way is durable", hint="publish it without fast")
+        except AgventError as error:
+            refused = Refused(0, publication.sequence, str(error), publication.fast)
+            self.entry.refuse(publication, _settled(link, attachment, publication, refused), now)
+            return
+        self.entry.accept(publication, event, now, _settled(link, attachment, publication))
+
+    def _accept_batch(self, publication: Publication, now: int) -> bool:
+        """Takes a batch in as one, if nothing is wrong with any of its events: else each is told what is."""
+        try:
+            _check(publication)
+            if not has_lines(publication.event, publication.count):
+                return False
+            types = types_in(publication.event)
+            for type, *ancestors in types:
+                self._check_type(publication.publisher, type, tuple(ancestors))
+        except (AgventError, msgspec.MsgspecError):
+            return False
+        return self.entry.accept_batch(publication, sorted(types), now)
+
+    def publish_waiting(self, now: int) -> None:
+        """Takes the events that waited for room in custody."""
+        if not self._early or self.tables.custody.is_full():
+            return
+        for link in list(self._early):
+            attachment = self.attached[link]
+            for fast in (False, True):
+                waiting = attachment.following(fast=fast)
+                if waiting is not None:
+                    self.publish(link, waiting, now)
+            if not attachment.early:
+                self._early.pop(link, None)
+
+    def _check_type(self, publisher: str, type: str, ancestors: tuple[str, ...]) -> None:
+        advertised = self.tables.advertisements.publishes(self.tables.name, publisher, type)
+        if advertised is None:
+            raise CallerError(f"{publisher!r} has not advertised the type {type!r}")
+        if unknown := set(ancestors) - set(advertised.ancestors):
+            raise CallerError(f"{type!r} was not advertised as a subtype of {min(unknown)!r}")
+
+    def settle(self, work: SettlePublication) -> None:
+        """Acknowledges a publication that had its turn: a durable one when it is on disk. A refusal goes out before
+        that."""
+        if work.refused is not None:
+            self.attached.tell(TellClient(work.link, work.attachment, work.refused))
+        published = Published(
+            work.sequence,
+            work.fast,
+            self.tables.name,
+            self.tables.interests.epoch,
+            0 if self.tables.custody.is_full() else limits.PUBLISH_CREDIT,
+        )
+        tell = TellClient(work.link, work.attachment, published)
+        if work.fast:
+            self.attached.tell(tell)
+        else:
+            self.out.after_sync(tell)
+
+
+def _settled(
+    link: str, attachment: Attachment, publication: Publication, refused: Refused | None = None
+) -> SettlePublication:
+    return SettlePublication(link, attachment.number, publication.sequence, publication.fast, refused)
+
+
+def _check(publication: Publication) -> None:
+    check_event(publication.event, publication.to, publication.destinations)
+    to = parsed_to(publication.to)
+    if to is not None and calls_behaviours(to):
+        raise CallerError(f"`to` is about a subscriber's context, which has no behaviours to call: {publication.to}")
+    if len(publication.retried) > limits.RETRIED_MAX:
+        raise CallerError(f"more than {limits.RETRIED_MAX} ranges of retried events")

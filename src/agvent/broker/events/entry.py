@@ -1,0 +1,281 @@
+"""Events at their entry: matched to homes, given their epoch, written down.
+
+A step never waits for a program: an event whose behaviours must be asked waits here, and its publisher's next ones
+behind it, until the driver has the answers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable
+
+import msgspec
+
+from agvent import limits
+from agvent.agents.execution.answers import Questions
+from agvent.agents.travel.stop import Decision
+from agvent.broker.events.home import HomeArrivals
+from agvent.broker.events.stops import EntryRoute, Stops, bounded, homes_of
+from agvent.broker.events.transit import Transit
+from agvent.broker.interface import Executed, Ran, Run
+from agvent.broker.outbox import Outbox
+from agvent.broker.pending import SettlePublication
+from agvent.broker.records import Accepted
+from agvent.broker.tables.custody import key_of
+from agvent.broker.tables.journeys import instance_of
+from agvent.broker.tables.local_subscriptions import Version, admits, parsed_to
+from agvent.broker.tables.tables import Tables
+from agvent.event import Budget, Event
+from agvent.wire.broker_messages import Journey, Report
+from agvent.wire.parts import Answered, Entered, Publication, Target
+from agvent.wire.sizes import fitting
+
+
+class EnteringEvent(msgspec.Struct):
+    """An event on its way in, and what its behaviours have answered so far; or the place of one that is refused."""
+
+    publication: Publication
+    event: Event
+    then: SettlePublication  # what is done when it had its turn
+    answers: tuple[Answered, ...] = ()
+    run: int = 0  # the number of the Run that it waits for, 0 if of none; of an Execute, its negative
+    asked: int = 0  # how often its route was asked
+    matched: tuple[list[str], list[str]] | None = None  # the homes and local subscriptions it was asked about
+    decision: Decision | None = None
+    is_refused: bool = False
+
+
+class EventEntry:
+    """Where publications become events of the network."""
+
+    def __init__(self, tables: Tables, transit: Transit, home: HomeArrivals, stops: Stops, out: Outbox) -> None:
+        self.tables, self.transit, self.home, self.stops, self.out = tables, transit, home, stops, out
+        self._entering: dict[tuple[str, bool], deque[EnteringEvent]] = {}  # publisher, fast -> events not yet accepted
+        self._bytes: dict[tuple[str, bool], int] = {}  # and their bytes
+        self._running: dict[int, tuple[str, bool]] = {}  # the number of a Run -> publisher, fast
+        self._runs = 0
+
+    def accept(self, publication: Publication, event: Event, now: int, then: SettlePublication) -> None:
+        """Takes an event in, and does `then` when it is. One whose behaviours must be asked waits for their answers,
+        and its publisher's next ones wait behind it; theirs are asked meanwhile."""
+        entering = EnteringEvent(publication, event, then)
+        self._advance(self._wait(entering), entering, now)
+
+    def refuse(self, publication: Publication, then: SettlePublication, now: int) -> None:
+        """Does `then` in the publication's turn: to settle it acknowledges all that came before it."""
+        queue = self._wait(EnteringEvent(publication, Event(), then, is_refused=True))
+        self._enter(queue, now)
+
+    def _wait(self, entering: EnteringEvent) -> deque[EnteringEvent]:
+        """Puts an event behind its publisher's others."""
+        key = (entering.publication.publisher, entering.publication.fast)
+        queue = self._entering.setdefault(key, deque())
+        queue.append(entering)
+        self._bytes[key] = self._bytes.get(key, 0) + len(entering.publication.event)
+        return queue
+
+    def is_full(self, publisher: str, *, fast: bool) -> bool:
+        """Wait as many of a publisher's events here as it may have unacknowledged? The next ones wait in its credit."""
+        key = (publisher, fast)
+        count = len(self._entering.get(key, ()))
+        return count >= limits.PUBLISH_EVENTS_MAX or self._bytes.get(key, 0) >= limits.PUBLISH_BYTES_MAX
+
+    def waiting(self) -> dict[tuple[str, bool], int]:
+        """How many events of each publisher wait for answers, fast ones apart."""
+        return {key: len(queue) for key, queue in self._entering.items() if queue}
+
+    def _leave(self, queue: deque[EnteringEvent]) -> EnteringEvent:
+        """The first event waits no longer."""
+        entering = queue.popleft()
+        publication = entering.publication
+        self._bytes[publication.publisher, publication.fast] -= len(publication.event)
+        return entering
+
+    def accept_batch(self, publication: Publication, types: Iterable[tuple[str, ...]], now: int) -> bool:
+        """Takes a batch in as one; not if its events must be looked at one by one, which changes nothing."""
+        tables = self.tables
+        if self._entering.get((publication.publisher, publication.fast)):
+            return False
+        questions = Questions()
+        position = tables.local.position
+        local = tables.local.match_lines(publication.event, publication.count, position, questions)
+        if not local.is_sound:
+            return False
+        homes = tables.interests.wanting_lines(publication.event, questions)
+        for type, *ancestors in types:
+            homes += [name for name in self._unanswered(type, tuple(ancestors)) if name not in homes]
+        if questions.missing:
+            return False
+        entered, targets = self._accepted(publication, (), homes, bool(local.found), now)
+        if local.found:
+            self.home.arrive_batch(entered, publication, targets[-1], local.found)
+        self.transit.ready(key_of(entered, publication), now)
+        return True
+
+    def _advance(self, queue: deque[EnteringEvent], entering: EnteringEvent, now: int) -> None:
+        if entering is queue[0]:
+            self._enter(queue, now)
+        else:
+            self._prepared(queue, entering, now)
+
+    def _enter(self, queue: deque[EnteringEvent], now: int) -> None:
+        while queue and not queue[0].run:
+            entering = queue[0]
+            if entering.is_refused or self._is_accepted(entering.publication):  # said again while it waited
+                self.out.do(self._leave(queue).then)
+                continue
+            homes, local = self._prepared(queue, entering, now)
+            if not entering.run:
+                self._leave(queue)
+                if entering.decision is None:
+                    self._accept(entering, homes, bool(local), now)
+                else:
+                    self._accept_decided(entering, homes, local, entering.decision, now)
+                if entering.answers and entering.event.cargo is not None:
+                    self.stops.legs.failed(entering.publication, entering.answers)
+                self.out.do(entering.then)
+
+    def _prepared(
+        self, queue: deque[EnteringEvent], entering: EnteringEvent, now: int
+    ) -> tuple[list[str], list[Version]]:
+        """The other homes that want an event, and who does here: if it does not wait for its answers or its route, all
+        that is known of it."""
+        homes, local = self._matched(queue, entering)
+        if not entering.run and is_self_routing(entering.event) and (homes or local):
+            self._route(entering, homes, local, now)
+        return homes, local
+
+    def _matched(self, queue: deque[EnteringEvent], entering: EnteringEvent) -> tuple[list[str], list[Version]]:
+        """The other homes that want an event, and whether this one does: as far as the answers that it has go. If some
+        are missing they are asked, and the event waits."""
+        answers = Questions(entering.answers, entering.event.cargo)
+        homes = self._homes(entering.event, answers)
+        local = self.tables.local.match(entering.event, self.tables.local.position, answers)
+        if answers.missing:
+            self._runs += 1
+            entering.run = self._runs
+            publication, calls = entering.publication, tuple(answers.missing.values())
+            self._running[self._runs] = publication.publisher, publication.fast
+            self.out.effect(Run(self._runs, publication.publisher, publication.event, calls))
+        return homes, local
+
+    def _homes(self, event: Event, answers: Questions) -> list[str]:
+        """The homes that want an event, and those that may: a home's subscriptions to a type come when it answers the
+        advertisement, but its position may have them in force before. It decides itself what it asked for."""
+        homes = self.tables.interests.wanting(event, answers)
+        if event.type is not None:
+            homes += [name for name in self._unanswered(event.type, event.ancestors) if name not in homes]
+        return homes
+
+    def _unanswered(self, type: str, ancestors: tuple[str, ...]) -> list[str]:
+        return self.tables.interests.unanswered(self.tables.advertisements.since(self.tables.name, type, ancestors))
+
+    def _is_accepted(self, publication: Publication) -> bool:
+        publisher, fast = publication.publisher, publication.fast
+        return publication.sequence <= self.tables.custody.accepted.get((publisher, fast), 0)
+
+    def ran(self, ran: Ran, now: int) -> None:
+        """The answers to an event's calls: it is matched again. An answer may lead to another question."""
+        asked = self._running.pop(ran.number, None)
+        if asked is not None:
+            queue = self._entering[asked]
+            entering = next(one for one in queue if one.run == ran.number)
+            entering.answers += ran.answers
+            entering.run = 0
+            self._advance(queue, entering, now)
+
+    def _accept(self, entering: EnteringEvent, homes: list[str], is_local: bool, now: int) -> None:
+        publication = entering.publication
+        entered, targets = self._accepted(publication, entering.answers, homes, is_local, now)
+        if is_local:
+            self.home.arrive(entered, publication, targets[-1], "", event=entering.event)
+        self.transit.ready(key_of(entered, publication), now)
+
+    def _accepted(
+        self, publication: Publication, answers: tuple[Answered, ...], homes: list[str], is_local: bool, now: int
+    ) -> tuple[Entered, list[Target]]:
+        """Written down with this epoch; this home's copy is the last."""
+        entered, targets = self._entered(answers, publication), self._targets(publication, homes, is_local)
+        self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
+        return entered, targets
+
+    def _entered(self, answers: tuple[Answered, ...], publication: Publication) -> Entered:
+        tables = self.tables
+        fast = (tables.boot, tables.custody.began_with(publication)) if publication.fast else (0, 0)
+        return Entered(tables.name, tables.incarnation, tables.interests.epoch, fitting(answers), *fast)
+
+    def _targets(self, publication: Publication, homes: list[str], is_local: bool) -> list[Target]:
+        """Each copy with its position and predecessor."""
+        tables, targets = self.tables, []
+        for name in homes:
+            home = tables.interests.homes[name]
+            before = tables.custody.predecessor(name, home.incarnation, publication)
+            targets.append(Target(name, home.incarnation, home.position, before))
+        if is_local:
+            before = tables.custody.predecessor(tables.name, tables.incarnation, publication)
+            targets.append(Target(tables.name, tables.incarnation, tables.local.position, before))
+        return targets
+
+    def check(self) -> None:
+        """Every event that waits for answers is awaited, and the first of each queue waits for something."""
+        runs = {one.run for queue in self._entering.values() for one in queue if one.run > 0}
+        assert runs == self._running.keys()
+        assert all(queue[0].run for queue in self._entering.values() if queue)
+        for key, queue in self._entering.items():
+            assert self._bytes[key] == sum(len(one.publication.event) for one in queue)
+
+    # Agvents that find their own way
+
+    def _route(self, entering: EnteringEvent, homes: list[str], local: list[Version], now: int) -> None:
+        """Asks the route of an agvent, unless it was asked about the very same homes and subscriptions."""
+        matched = (homes, [f"{version.subscription.id}/{version.number}" for version in local])
+        if entering.matched == matched:
+            return
+        entering.matched, entering.decision = matched, None
+        entering.asked += 1
+        if entering.asked > limits.STOP_TRIES_MAX:
+            entering.decision = Decision(fault="who wants it changes faster than it decides")
+            return
+        journey = self._journey(entering, homes, now)
+        stop = self.stops.stop(entering.publication, journey, self._admitted(entering, local), now)
+        entering.run = -self.stops.execute(stop, EntryRoute(entering.publication.publisher))
+
+    def decided(self, asked: EntryRoute, executed: Executed, now: int) -> None:
+        """What the route of an agvent that enters here decided."""
+        queue = self._entering[asked.publisher, False]
+        entering = next(one for one in queue if one.run == -executed.number)
+        entering.run, entering.decision = 0, executed.decision
+        self._advance(queue, entering, now)
+
+    def _admitted(self, entering: EnteringEvent, local: list[Version]) -> list[Version]:
+        publication = entering.publication
+        to = parsed_to(publication.to)
+        return [version for version in local if admits(to, publication.destinations, version)]
+
+    def _journey(self, entering: EnteringEvent, homes: list[str], now: int) -> Journey:
+        """An agvent as it is at its entry, with all its targets."""
+        assert entering.event.cargo is not None
+        budget = bounded(entering.event.cargo.budget or Budget())
+        name, targets = self.tables.name, tuple(self._targets(entering.publication, homes, is_local=False))
+        return Journey((), name, name, targets, b"", budget, now + budget.time_us)
+
+    def _accept_decided(
+        self, entering: EnteringEvent, homes: list[str], local: list[Version], decision: Decision, now: int
+    ) -> None:
+        """The event, what its route decided and where it goes on are one record. Homes that it declined are no
+        targets."""
+        publication, journey = entering.publication, self._journey(entering, homes, now)
+        outcome = self.stops.outcome(decision, journey, self._admitted(entering, local))
+        outcome = msgspec.structs.replace(outcome, deliveries=self.stops.deliverable(publication, outcome.deliveries))
+        kept = [home for home in homes if home in {*homes_of(outcome.legs), *outcome.returned}]
+        targets = tuple(self._targets(publication, kept, is_local=bool(outcome.deliveries)))
+        accepted = Accepted(self._entered(entering.answers, publication), publication, targets, now, outcome)
+        self.out.record(accepted)
+        self.transit.ready(key_of(accepted.entered, publication), now)
+        instance = instance_of(accepted.entered, publication, ())
+        self.stops.legs.stop(Report(*instance.fields, self.tables.name, outcome.declined, (), outcome.reasons))
+
+
+def is_self_routing(event: Event) -> bool:
+    """Does an agvent find its own way?"""
+    return event.cargo is not None and event.cargo.budget is not None

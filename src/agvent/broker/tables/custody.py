@@ -1,0 +1,454 @@
+"""Copies this broker answers for, and where each stands.
+
+A copy is an event for one home. It waits for a route, is sent to a neighbour, and is taken when the neighbour has it
+on disk. Then a broker on the way lets it go; the entry keeps it, handed over, until the home confirms it, and sends it
+again if that takes too long. Whatever was sent and not answered when its time is over waits again.
+
+Cost: a step looks at the events that wait, a confirmation at those for its home, a tick at all; there are at most
+COPIES_MAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from enum import Enum
+
+import msgspec
+
+from agvent import limits
+from agvent.broker.records import Accepted, Confirmed, Kept, Lost, Released
+from agvent.wire.broker_messages import Copies
+from agvent.wire.parts import Entered, Publication, Target, Trace
+
+
+class EventKey(msgspec.Struct, frozen=True, gc=False):
+    """What makes an event one: where it entered, who published it, and its sequence. `boot` is the entry's, of a fast
+    event; of a durable one it is 0."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    boot: int
+
+
+class HomeChain(msgspec.Struct, frozen=True, gc=False):
+    """The chain of a publisher's events, durable or fast, from this entry to one home."""
+
+    home: str
+    incarnation: int
+    publisher: str
+    fast: bool
+
+
+class Standing(Enum):
+    """Where a copy stands."""
+
+    WAITING = "waiting"
+    SENT = "sent"
+    HANDED = "handed"
+    DELEGATED = "delegated"  # an agvent that finds its own way has it; nothing is sent from here
+
+
+DECLINED = "declined"
+"""Why an agvent does not come to a home that it matched: its own route said so."""
+
+
+class Copy(msgspec.Struct):
+    """One home's copy of an event. `neighbour` is who has it while SENT; `due` is when its time is over."""
+
+    key: EventKey
+    target: Target
+    standing: Standing = Standing.WAITING
+    neighbour: str = ""
+    due: int = 0
+    wait_us: int = limits.ANSWER_WAIT_US
+    attempt: int = 0  # of this broker's
+    came: int = 0  # the attempt with which it came here
+    again: bool = False  # it came again while it was SENT: it goes there once more when that is taken
+
+
+class HeldEvent(msgspec.Struct):
+    """An event with the copies that are still owed; none left, and it is gone."""
+
+    entered: Entered
+    publication: Publication
+    copies: dict[str, Copy]
+    trace: Trace
+    lost: dict[str, str]
+    before: tuple[str, ...] = ()  # the brokers it passed before its trace began anew
+    ready: bool = False  # it may go on: on disk here, or at its entry
+    since: int = 0
+
+
+def key_of(entered: Entered, publication: Publication) -> EventKey:
+    return EventKey(entered.entry, entered.incarnation, publication.publisher, publication.sequence, entered.boot)
+
+
+class Custody:
+    """All copies of all events. An event entered here is held exactly while some home has not confirmed it."""
+
+    def __init__(self, name: str, incarnation: int) -> None:
+        self.name, self.incarnation = name, incarnation
+        self.held: dict[EventKey, HeldEvent] = {}
+        self.event_count = 0  # in all that is held, batches counted by what is in them, a link of a chain as one
+        self.event_bytes = 0  # of all that is held
+        self.accepted: dict[tuple[str, bool], int] = {}  # publisher, fast -> last sequence that entered here
+        self.began: dict[str, int] = {}  # publisher -> the first fast one
+        self.chain: dict[HomeChain, int] = {}  # the last sequence of each
+        self.untaken: dict[str, int] = {}  # neighbour -> copies SENT to it
+        self._of_home: dict[str, dict[EventKey, None]] = {}  # home -> events held for it, oldest first
+        self._events_of_home: dict[str, int] = {}  # of those that are not lost to it, batches by what is in them
+        self._bytes_of_home: dict[str, int] = {}  # and their bytes
+        self._waiting: dict[EventKey, None] = {}  # every event with a copy WAITING is here, and perhaps others
+
+    # Records
+
+    def accept(self, record: Accepted) -> None:
+        publication = record.publication
+        self.accepted[publication.publisher, publication.fast] = publication.sequence
+        if publication.fast:
+            self.began[publication.publisher] = self.began_with(publication)
+        for target in record.targets:
+            chain = HomeChain(target.home, target.incarnation, publication.publisher, publication.fast)
+            self.chain[chain] = publication.sequence
+        self._hold(record.entered, publication, record.targets, ())
+
+    def keep(self, record: Kept) -> None:
+        copies = record.copies
+        self._hold(copies.entered, copies.publication, copies.targets, copies.trace, copies.before)
+        held = self.held.get(key_of(copies.entered, copies.publication))
+        if held is None:
+            return
+        for home in (target.home for target in copies.targets if target.home in held.copies):
+            held.copies[home].came = max(held.copies[home].came, copies.attempt)
+            if copies.lost:
+                self._mark_lost(held, home, copies.lost)
+
+    def _hold(
+        self,
+        entered: Entered,
+        publication: Publication,
+        targets: tuple[Target, ...],
+        trace: Trace,
+        before: tuple[str, ...] = (),
+    ) -> None:
+        key = key_of(entered, publication)
+        copies = {target.home: Copy(key, target) for target in targets if target.home != self.name}
+        if not copies:
+            return
+        held = self.held.get(key)
+        if held is None:
+            held = self.held[key] = HeldEvent(entered, publication, {}, trace, {}, before)
+            self.event_count += _count(publication)
+            self.event_bytes += len(publication.event)
+        elif not held.publication.event:
+            self._replace(held, publication)  # the first were all lost
+        self._waiting[key] = None
+        for home, copy in copies.items():
+            if home not in held.copies:
+                held.copies[home] = copy
+                self._of_home.setdefault(home, {})[key] = None
+                self._weigh(home, _count(held.publication), len(held.publication.event))
+
+    def _replace(self, held: HeldEvent, publication: Publication) -> None:
+        """Gives an event other content."""
+        more = _count(publication) - _count(held.publication)
+        more_bytes = len(publication.event) - len(held.publication.event)
+        held.publication = publication
+        self.event_count += more
+        self.event_bytes += more_bytes
+        for home in held.copies.keys() - held.lost.keys():
+            self._weigh(home, more, more_bytes)
+
+    def _mark_lost(self, held: HeldEvent, home: str, reason: str) -> None:
+        if home not in held.lost:
+            self._weigh(home, -_count(held.publication), -len(held.publication.event))
+        held.lost[home] = reason
+
+    def _weigh(self, home: str, more: int, more_bytes: int) -> None:
+        self._events_of_home[home] = self._events_of_home.get(home, 0) + more
+        self._bytes_of_home[home] = self._bytes_of_home.get(home, 0) + more_bytes
+
+    def release(self, record: Released) -> None:
+        key = EventKey(record.entry, record.incarnation, record.publisher, record.sequence, 0)
+        self.drop(key, record.homes)
+
+    def confirm(self, record: Confirmed, *, boot: int = 0) -> None:
+        for key in list(self._of_home.get(record.home, ())):
+            reached = key.sequence <= record.sequences.get(key.publisher, 0)
+            is_meant = self.is_entry(key) and key.boot == boot and reached
+            if is_meant and self.held[key].copies[record.home].target.incarnation == record.incarnation:
+                self.drop(key, (record.home,))
+
+    def lose(self, record: Lost) -> None:
+        key = EventKey(self.name, self.incarnation, record.publisher, record.sequence, 0)
+        self.let_go(key, record.home, record.reason)
+
+    def let_go(self, key: EventKey, home: str, reason: str) -> None:
+        """The event is let go for a home: its copy stays as a link of the chain, one for all that were lost in a
+        row."""
+        held = self.held[key]
+        self._mark_lost(held, home, reason)
+        if held.copies[home].standing is Standing.DELEGATED:
+            self.wait(held.copies[home])
+        if len(held.lost) == len(held.copies):
+            self._replace(held, msgspec.structs.replace(held.publication, event=b""))
+        before = msgspec.structs.replace(key, sequence=held.copies[home].target.predecessor)
+        if before in self.held and self.held[before].lost.get(home) == reason:
+            copy, target = held.copies[home], self.held[before].copies[home].target
+            copy.target = msgspec.structs.replace(copy.target, predecessor=target.predecessor)
+            self.drop(before, (home,))
+
+    def entered(self) -> dict[str, int]:
+        """The last durable sequence of each publisher that entered here, for a snapshot."""
+        return {publisher: sequence for (publisher, fast), sequence in self.accepted.items() if not fast}
+
+    def chains(self) -> tuple[tuple[str, int, str, int], ...]:
+        durable = [(chain, sequence) for chain, sequence in self.chain.items() if not chain.fast]
+        return tuple((chain.home, chain.incarnation, chain.publisher, sequence) for chain, sequence in durable)
+
+    def snapshot(self) -> Iterator[Kept]:
+        """One record for each event and reason of loss."""
+        for key, held in self.held.items():
+            if not key.boot:
+                for reason in dict.fromkeys(held.lost.get(home, "") for home in held.copies):
+                    targets = tuple(c.target for home, c in held.copies.items() if held.lost.get(home, "") == reason)
+                    yield Kept(Copies(held.entered, held.publication, targets, held.trace, 0, reason, held.before))
+
+    def beyond_quota(self) -> list[tuple[str, EventKey]]:
+        """What entered here for homes that have not taken it for so long that they would fill this broker: for each of
+        them the oldest events, half the quota is left."""
+        found: list[tuple[str, EventKey]] = []
+        for home, keys in self._of_home.items():
+            if _is_beyond(self._events_of_home[home], self._bytes_of_home[home]):
+                own = [k for k in keys if self.is_entry(k) and home not in self.held[k].lost]
+                found += [(home, key) for key in self._oldest(own)]
+        return found
+
+    def _oldest(self, keys: list[EventKey]) -> list[EventKey]:
+        """Of events that wait for one home as many as must go, so that half the quota is left; none if it has room."""
+        held = [self.held[key].publication for key in keys]
+        events, size = sum(map(_count, held)), sum(len(one.event) for one in held)
+        if not _is_beyond(events, size):
+            return []
+        gone = 0
+        while gone < len(keys) - 1 and _is_beyond(2 * events, 2 * size):
+            events, size = events - _count(held[gone]), size - len(held[gone].event)
+            gone += 1
+        return keys[:gone]
+
+    def drop(self, key: EventKey, homes: tuple[str, ...]) -> None:
+        held = self.held.get(key)
+        if held is None:
+            return
+        for home in homes:
+            copy = held.copies.pop(home, None)
+            if copy is not None:
+                self._leave(copy)
+                del self._of_home[home][key]
+            if copy is not None and held.lost.pop(home, None) is None:
+                self._weigh(home, -_count(held.publication), -len(held.publication.event))
+        if not held.copies:
+            del self.held[key]
+            self.event_count -= _count(held.publication)
+            self.event_bytes -= len(held.publication.event)
+            self._waiting.pop(key, None)
+        elif len(held.lost) == len(held.copies):
+            self._replace(held, msgspec.structs.replace(held.publication, event=b""))
+
+    def void(self, home: str, incarnation: int) -> None:
+        """The home left, or lost its disk: copies for what it was before are owed to nobody."""
+        for key in list(self._of_home.get(home, ())):
+            if self.held[key].copies[home].target.incarnation < incarnation:
+                self.drop(key, (home,))
+        for chain in [chain for chain in self.chain if chain.home == home and chain.incarnation < incarnation]:
+            del self.chain[chain]
+
+    # Agvents that find their own way
+
+    def delegate(self, key: EventKey, homes: Iterable[str]) -> None:
+        """The copies for these homes are an agvent's own matter, until they are confirmed or taken back."""
+        for home in homes:
+            copy = self.held[key].copies[home]
+            copy.standing, copy.due = Standing.DELEGATED, 0
+
+    def delegated(self) -> Iterator[tuple[EventKey, tuple[str, ...]]]:
+        """For each event the homes that are."""
+        for key, held in self.held.items():
+            homes = tuple(home for home, copy in held.copies.items() if copy.standing is Standing.DELEGATED)
+            if homes:
+                yield key, homes
+
+    def unheard(self, now: int) -> list[Copy]:
+        """Delegated copies of which nothing was heard for as long as one waits for an answer: a home's confirmation may
+        be lost. Each once in that time."""
+        found = []
+        for key, homes in self.delegated():
+            for copy in (self.held[key].copies[home] for home in homes):
+                if copy.due <= now:
+                    found += [copy] if copy.due else []
+                    copy.due = now + limits.ANSWER_WAIT_MAX_US
+        return found
+
+    def is_delegated(self, key: EventKey, home: str) -> bool:
+        held = self.held.get(key)
+        return held is not None and home in held.copies and held.copies[home].standing is Standing.DELEGATED
+
+    def take_back(self, key: EventKey, homes: Iterable[str]) -> None:
+        """These homes' copies go the default route."""
+        for home in homes:
+            if self.is_delegated(key, home):
+                self.wait(self.held[key].copies[home])
+
+    def decline(self, key: EventKey, homes: Iterable[str]) -> None:
+        """The agvent will not come to these homes: their copies are links of the chain only."""
+        for home in homes:
+            if self.is_delegated(key, home):
+                self.lose(Lost(key.publisher, key.sequence, home, DECLINED))
+
+    # Standing
+
+    def began_with(self, publication: Publication) -> int:
+        """The first fast sequence of an event's publisher that entered here since the start: perhaps the event's
+        own."""
+        return self.began.get(publication.publisher, publication.first)
+
+    def predecessor(self, home: str, incarnation: int, publication: Publication) -> int:
+        """The sequence before this one in the chain to a home; 0 if it begins the chain."""
+        return self.chain.get(HomeChain(home, incarnation, publication.publisher, publication.fast), 0)
+
+    def _leave(self, copy: Copy) -> None:
+        if copy.standing is Standing.SENT:
+            self.untaken[copy.neighbour] -= 1
+
+    def wait(self, copy: Copy) -> None:
+        self._leave(copy)
+        copy.standing, copy.again = Standing.WAITING, False
+        self._waiting[copy.key] = None
+
+    def returned(self, copy: Copy) -> None:
+        """Waits, and the word of the neighbour it was sent to, that it was taken, means nothing any more."""
+        self.wait(copy)
+        copy.neighbour = ""
+
+    def sent(self, copy: Copy, neighbour: str, now: int) -> None:
+        assert copy.standing is Standing.WAITING
+        copy.standing, copy.neighbour, copy.due = Standing.SENT, neighbour, now + copy.wait_us
+        self.untaken[neighbour] = self.untaken.get(neighbour, 0) + 1
+
+    def handed(self, copy: Copy, now: int) -> None:
+        self._leave(copy)
+        copy.standing, copy.due = Standing.HANDED, now + copy.wait_us
+
+    def has_room(self, neighbour: str) -> bool:
+        return self.untaken.get(neighbour, 0) < limits.UNTAKEN_COPIES_MAX
+
+    def is_full(self) -> bool:
+        return self.event_count >= limits.COPIES_MAX or self.event_bytes >= limits.COPIES_BYTES_MAX
+
+    def is_entry(self, key: EventKey) -> bool:
+        return key.entry == self.name and key.incarnation == self.incarnation
+
+    def waiting(self) -> Iterator[tuple[HeldEvent, list[Copy]]]:
+        """Events that may go on with copies that wait, in the order they began to."""
+        for key in list(self._waiting):
+            held = self.held[key]
+            copies = [copy for copy in held.copies.values() if copy.standing is Standing.WAITING]
+            if copies and held.ready:
+                yield held, copies
+            if all(copy.standing is not Standing.WAITING for copy in held.copies.values()):
+                del self._waiting[key]
+
+    def overdue(self, now: int) -> list[Copy]:
+        """Copies whose time is over, for the next attempt."""
+        return [
+            copy
+            for held in self.held.values()
+            for copy in held.copies.values()
+            if copy.standing in (Standing.SENT, Standing.HANDED) and copy.due <= now
+        ]
+
+    def retry(self, copy: Copy) -> None:
+        """Waits again, longer than last time and by another way if there is one."""
+        self.wait(copy)
+        copy.attempt += 1
+        copy.wait_us = min(2 * copy.wait_us, limits.ANSWER_WAIT_MAX_US)
+
+    def without(self, neighbour: str) -> None:
+        """The link to a neighbour is down: what it did not take waits again, and what it took for others."""
+        for held in self.held.values():
+            for home, copy in held.copies.items():
+                was_handed = copy.standing is Standing.HANDED and home != neighbour
+                if copy.neighbour == neighbour and (was_handed or copy.standing is Standing.SENT):
+                    self.wait(copy)
+
+    def astray(self, home: str) -> None:
+        """What entered here for a home may be on a disk that nobody can reach: it goes another way."""
+        for key in self._of_home.get(home, ()):
+            copy = self.held[key].copies[home]
+            if self.is_entry(key) and copy.standing in (Standing.SENT, Standing.HANDED):
+                self.returned(copy)
+                copy.attempt += 1
+
+    def came_again(self, held: HeldEvent, copies: Copies) -> list[Copy]:
+        """Its entry sends it by another way: what it passed the first time says nothing now. Those that were sent on,
+        and not to their homes."""
+        again = [held.copies[target.home] for target in copies.targets if target.home in held.copies]
+        again = [copy for copy in again if copy.came < copies.attempt]
+        if again:
+            held.trace, held.before = copies.trace, copies.before
+        for copy in again:
+            copy.came = copies.attempt
+        return [copy for copy in again if copy.standing is Standing.SENT and copy.neighbour != copy.target.home]
+
+    def settled(self, home: str, position: int) -> int:
+        """The least position that a copy under way to a home carries, or the one that new copies will: it is less than
+        those of before if the home lost its disk."""
+        under_way = (
+            self.held[key].copies[home].target.position for key in self._of_home.get(home, ()) if self.is_entry(key)
+        )
+        return min(position, min(under_way, default=position))
+
+    def copies_message(self, held: HeldEvent, copies: list[Copy], trace: Trace) -> Copies:
+        lost = held.lost.get(copies[0].target.home, "")
+        publication = msgspec.structs.replace(held.publication, event=b"") if lost else held.publication
+        return Copies(
+            held.entered,
+            publication,
+            tuple(copy.target for copy in copies),
+            trace,
+            max(copy.came + copy.attempt for copy in copies),
+            lost,
+            held.before,
+        )
+
+    def check(self) -> None:
+        assert self.event_count == sum(_count(held.publication) for held in self.held.values())
+        assert self.event_bytes == sum(len(held.publication.event) for held in self.held.values())
+        for home, keys in self._of_home.items():
+            owed_here = [self.held[key].publication for key in keys if home not in self.held[key].lost]
+            assert self._events_of_home[home] == sum(map(_count, owed_here))
+            assert self._bytes_of_home[home] == sum(len(one.event) for one in owed_here)
+        assert all(held.copies and self.name not in held.copies for held in self.held.values())
+        waiting = {k for k, h in self.held.items() for c in h.copies.values() if c.standing is Standing.WAITING}
+        assert waiting <= self._waiting.keys() <= self.held.keys()
+        owed = {(home, key) for key, held in self.held.items() for home in held.copies}
+        assert owed == {(home, key) for home, keys in self._of_home.items() for key in keys}
+        assert all(count >= 0 for count in self.untaken.values())
+        sent = [c.neighbour for h in self.held.values() for c in h.copies.values() if c.standing is Standing.SENT]
+        assert {n: c for n, c in self.untaken.items() if c} == {n: sent.count(n) for n in dict.fromkeys(sent)}
+        for key, held in self.held.items():
+            if self.is_entry(key):
+                for home, copy in held.copies.items():
+                    assert self.predecessor(home, copy.target.incarnation, held.publication) >= key.sequence
+
+
+def _count(publication: Publication) -> int:
+    """The events of a publication; one that was let go is one link, however many it had."""
+    return publication.count if publication.event else 1
+
+
+def _is_beyond(events: int, size: int) -> bool:
+    """Is this more than may wait for one home?"""
+    return events > limits.HOME_COPIES_MAX or size > limits.HOME_COPIES_BYTES_MAX

@@ -1,0 +1,164 @@
+"""A client's way to a new home: what the old home hands over, what arrives here meanwhile, how both become one queue.
+
+For a while both homes are sent the client's events, and not all the same: its filters may change on the way, and
+brokers learn of the two homes at different times. So everything waits until nothing of before can come any more, and
+then goes in the order of each publisher's sequences, what came both ways once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from agvent import limits
+from agvent.wire.batches import without
+from agvent.wire.broker_messages import Passed
+from agvent.wire.client_messages import Deliver, Gap, Source
+
+EventKey = tuple[str, int]
+"""Publisher and sequence; of a notice, the last sequence it speaks of."""
+
+
+def event_of(delivery: Deliver | Gap) -> EventKey:
+    return (delivery.publisher, delivery.sequence if isinstance(delivery, Deliver) else delivery.last)
+
+
+def merged(handed: Sequence[EventKey], waiting: Sequence[EventKey]) -> Iterator[tuple[bool, int]]:
+    """Two lists, each in order for every publisher, as one that is: from which one each is (handed: True), and where in
+    it it stands.
+
+    >>> list(merged([("p", 1), ("p", 4)], [("q", 9), ("p", 2), ("p", 5)]))
+    [(True, 0), (False, 1), (True, 1), (False, 0), (False, 2)]
+    """
+    left: dict[str, list[int]] = {}  # publisher -> places in `waiting`, the next one last
+    for place in range(len(waiting) - 1, -1, -1):
+        left.setdefault(waiting[place][0], []).append(place)
+    gone: set[int] = set()
+    for place, (publisher, sequence) in enumerate(handed):
+        places = left.get(publisher, [])
+        while places and waiting[places[-1]][1] < sequence:
+            gone.add(places[-1])
+            yield False, places.pop()
+        yield True, place
+    yield from ((False, place) for place in range(len(waiting)) if place not in gone)
+
+
+def expected(client: str) -> MoveState:
+    """The move of a client that was elsewhere and has not said where."""
+    return MoveState(("", client), (), 0, [], [])
+
+
+class MoveState(msgspec.Struct):
+    """Where a client's move stands: not begun until it has said where it was, then sources to ask, then a `mark` to be
+    passed, then done.
+
+    `taken` is how far the first of its sources has handed over. `origin` is the broker and the client's key there: the
+    same move said again is recognised by it. `mark` is a position of this home's stream after the last source ended:
+    when nothing from before it can come any more, everything is there. `ended` are subscriptions that it is handed
+    nothing for any more. `inherited` are types that the client advertised here when it was here before, and has not
+    said again."""
+
+    origin: tuple[str, str]
+    sources: tuple[Source, ...]
+    taken: int
+    handed: list[Passed] = []
+    waiting: list[Passed] = []
+    mark: int = 0
+    is_done: bool = False
+    ended: tuple[str, ...] = ()
+    inherited: tuple[str, ...] = ()
+    handed_bytes: int = 0  # of the events in `handed`
+    waiting_bytes: int = 0  # and in `waiting`
+
+    def __post_init__(self) -> None:
+        self.handed_bytes, self.waiting_bytes = _bytes_in(self.handed), _bytes_in(self.waiting)
+
+    @property
+    def is_begun(self) -> bool:
+        """Has the client said where it was?"""
+        return bool(self.origin[0])
+
+    def begin(self, sources: tuple[Source, ...]) -> None:
+        first = sources[0]
+        self.origin, self.sources, self.taken = (first.broker, first.client), sources, first.received
+
+    def hand(self, passed: Sequence[Passed]) -> None:
+        self.handed += passed
+        self.handed_bytes += _bytes_in(passed)
+
+    def wait(self, passed: Sequence[Passed]) -> None:
+        self.waiting += passed
+        self.waiting_bytes += _bytes_in(passed)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Has an old home handed over more than may wait for a client?"""
+        return _is_beyond(len(self.handed), self.handed_bytes)
+
+    def excess(self) -> int:
+        """How many of the oldest that wait have to go where there is too much: half the quota is left. 0 if there is
+        not."""
+        if not _is_beyond(len(self.waiting), self.waiting_bytes):
+            return 0
+        sizes = [_bytes_in((one,)) for one in self.waiting]
+        count = sum(size > 0 for size in sizes)  # notices are not counted
+        size, gone = self.waiting_bytes, 0
+        if not _is_beyond(count, size):
+            return 0
+        while gone < len(sizes) - 1 and _is_beyond(2 * count, 2 * size):
+            count, size, gone = count - (sizes[gone] > 0), size - sizes[gone], gone + 1
+        return gone
+
+    def let_go(self, count: int, reason: str) -> None:
+        """Gap notices in place of the oldest that wait: one for each publisher, where its last one was."""
+        gaps: dict[str, Gap] = {}
+        for gone in (passed.delivery for passed in self.waiting[:count]):
+            first, last = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.sequence, gone.sequence)
+            before = gaps.pop(gone.publisher, None)
+            first, ids = (min(first, before.first), before.subscriptions) if before is not None else (first, ())
+            ids = tuple(sorted({*ids, *gone.subscriptions}))
+            gaps[gone.publisher] = Gap(0, 0, 0, gone.publisher, first, last, False, reason, ids)
+        self.waiting_bytes -= _bytes_in(self.waiting[:count])
+        self.waiting = [*(Passed(gap, 0) for gap in gaps.values()), *self.waiting[count:]]
+
+    def void(self, id: str) -> None:
+        """Nothing is owed to a subscription that ended. What was handed over keeps its place."""
+        self.ended = tuple(sorted({*self.ended, id}))
+        for passed in (self.handed, self.waiting):
+            passed[:] = [Passed(without(one.delivery, id), one.expires) for one in passed]
+        self.handed_bytes, self.waiting_bytes = _bytes_in(self.handed), _bytes_in(self.waiting)
+
+    def wanted(self, passed: Passed) -> Passed:
+        """What the old home hands over, without the subscriptions that ended."""
+        delivery = passed.delivery
+        for id in self.ended:
+            delivery = without(delivery, id)
+        return Passed(delivery, passed.expires)
+
+    def queue(self) -> Iterator[Passed]:
+        """What was handed over and what waited, in order, without what came both ways."""
+        had: dict[tuple[int, EventKey], set[str]] = {}  # by the publisher's life, too
+        for passed in self.handed:
+            if isinstance(passed.delivery, Deliver):
+                key = (passed.delivery.life, event_of(passed.delivery))
+                had.setdefault(key, set()).update(passed.delivery.subscriptions)
+        keys = [[event_of(passed.delivery) for passed in some] for some in (self.handed, self.waiting)]
+        for is_handed, place in merged(*keys):
+            if is_handed:
+                yield self.handed[place]
+                continue
+            delivery, expires = self.waiting[place].delivery, self.waiting[place].expires
+            already = had.get((delivery.life, event_of(delivery)), ()) if isinstance(delivery, Deliver) else ()
+            ids = tuple(id for id in delivery.subscriptions if id not in already)
+            if ids:
+                yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), expires)
+
+
+def _bytes_in(passed: Sequence[Passed]) -> int:
+    return sum(len(one.delivery.event) for one in passed if isinstance(one.delivery, Deliver))
+
+
+def _is_beyond(count: int, size: int) -> bool:
+    """Is this more than may wait for a client?"""
+    return count > limits.CLIENT_DELIVERIES_MAX or size > limits.CLIENT_QUEUE_BYTES_MAX
