@@ -347,7 +347,9 @@ def test_a_librarian_finds_what_was_stored(shell: Shell) -> None:
     finally:
         librarian.send_signal(signal.SIGINT)
         said = librarian.communicate(timeout=30)
-    assert (librarian.returncode, *said) == (0, "librarian.eu at B2: realm eu, documents in librarian.eu.db\n", "")
+    where, what = said[0].split(": ", 1)
+    assert where in {f"librarian.eu at B{number}" for number in (1, 2, 3)}  # the broker that answered first
+    assert (librarian.returncode, what, said[1]) == (0, "realm eu, documents in librarian.eu.db\n", "")
 
 
 def test_what_happens_is_in_the_log_while_it_happens(shell: Shell) -> None:

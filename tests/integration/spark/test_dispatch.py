@@ -227,7 +227,7 @@ def test_a_batch_write_is_one_commit(spark: SparkSession, tmp_path: Path) -> Non
     due.write.format("agvent-deliveries").mode("append").save(str(log))
     assert delivered(log) == expected(log)
     assert read_head(log, "deliveries").number == 1
-    with pytest.raises(Exception, match="not overwritten"):
+    with pytest.raises(Exception, match="cannot be overwritten"):
         due.write.format("agvent-deliveries").mode("overwrite").save(str(log))
 
 

@@ -195,7 +195,7 @@ def test_a_window_needs_a_time(spark: SparkSession, ticks: Path) -> None:
     """Events without the column, or with no time in it, cannot be replayed since a time."""
     frame = spark.read.parquet(str(ticks))
     for name in ("$time", "price"):
-        with pytest.raises(CallerError, match="no time in a column"):
+        with pytest.raises(CallerError, match="no time in the column"):
             replayed(frame, Subscription(id="s"), Window(since=START), time=name)
 
 

@@ -58,15 +58,15 @@ def connect(
     ...     ada.publish({"price": 8}).id
     EventId(publisher='ada', sequence=1)
 
-    name: with a name, the client continues where the last process of that name ended: its subscriptions are in force,
-        and its deliveries wait in a queue. Without a name it is anonymous and leaves nothing behind.
-    context: attributes of this client that publishers' filters can test.
-    failover_s: after this time without its home broker, the client takes another broker of the list.
-    credentials: certificate or token, for brokers with TLS.
-    principal: the name in the certificate or token, if the client is anonymous.
-    key_file: the keys that sign agvents and that others seal for. The file is created if it is missing; without one
-        the keys are new in each process.
-    event_log: the folder of the network's event log, for `subscribe(…, since=…)`.
+    - `name`: with a name, the client continues where the last process of that name ended: its subscriptions are in
+      force, and its deliveries wait in a queue. Without a name it is anonymous and leaves nothing behind.
+    - `context`: attributes of this client that publishers' filters can test.
+    - `failover_s`: after this time without its home broker, the client takes another broker of the list.
+    - `credentials`: certificate or token, for brokers with TLS.
+    - `principal`: the name in the certificate or token, if the client is anonymous.
+    - `key_file`: the keys that sign agvents and that others seal for. The file is created if it is missing; without
+      one the keys are new in each process.
+    - `event_log`: the folder of the network's event log, for `subscribe(…, since=…)`.
     """
     for given in (name, principal):
         if given:
