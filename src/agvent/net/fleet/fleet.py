@@ -23,11 +23,15 @@ import msgspec
 
 from agvent.errors import EnvironmentFault
 from agvent.net.link.address import Address
+from agvent.net.server.ready_file import is_ready
 from agvent.sandbox.key_file import make_host_key
 
 NETWORK: Final = "network.json"
 HOST_KEY: Final = "hosts.key"
 LOCK: Final = "up.lock"
+DATA: Final = "data"
+"""The folder of a broker's data in its own folder."""
+
 STOP_SECONDS_MAX: Final = 10.0
 
 ERROR: Final = "error: "
@@ -62,9 +66,9 @@ class Member(msgspec.Struct):
             return output.read().decode(errors="replace")
 
     @property
-    def is_listening(self) -> bool:
-        """Has this very process said that it listens? Somebody else may listen at its address."""
-        return self.is_running and f"{self.name} listens on " in self.said
+    def is_ready(self) -> bool:
+        """Has this very process said that it is ready? Somebody else may listen at its address."""
+        return self.process is not None and self.is_running and is_ready(self.folder / DATA, self.process.pid)
 
 
 class Fleet:
@@ -103,7 +107,7 @@ class Fleet:
             f'name = "{member.name}"',
             f'listen = "{member.address}"',
             f'admin = "{member.admin}"',
-            'data = "data"',
+            f'data = "{DATA}"',
         ]
         lines += [f"keep_history = {str(self.keep_history).lower()}", "", "[neighbours]"]
         lines += [f'"{other}" = "{self.members[other].address}"' for other in neighbours]
@@ -132,11 +136,11 @@ class Fleet:
             self.start(name)
 
     def wait_until_up(self, seconds: float = 60.0, *, given_up: Callable[[], bool] = lambda: False) -> None:
-        """Waits until every broker listens, or it is given up; an EnvironmentFault with what it printed if one does
+        """Waits until every broker is ready, or it is given up; an EnvironmentFault with what it printed if one does
         not."""
         ends = time.monotonic() + seconds
         for member in self.members.values():
-            while not member.is_listening and not given_up():
+            while not member.is_ready and not given_up():
                 if not member.is_running or time.monotonic() > ends:
                     raise _not_up(member)
                 time.sleep(0.05)

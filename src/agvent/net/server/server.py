@@ -13,6 +13,7 @@ import signal
 import ssl
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Final
 
 from agvent.broker.broker import Broker
@@ -35,6 +36,7 @@ from agvent.net.server.neighbours import Neighbours
 from agvent.net.server.operator import OperatorRequest, OperatorRequests
 from agvent.net.server.own_client import OwnClient
 from agvent.net.server.programs import ProgramRunner
+from agvent.net.server.ready_file import remove_ready, write_ready
 from agvent.net.server.recent_hops import RecentHops
 from agvent.net.server.reception import Reception
 from agvent.net.server.status import StatusReport
@@ -128,7 +130,9 @@ class BrokerServer:
         )
 
     async def run(self) -> None:
-        """Runs until `stopping` is set or a part fails."""
+        """Runs until `stopping` is set or a part fails. From now on it is ready, as `ready.json` says."""
+        with suppress(OSError):  # the disk is full: a broker goes on
+            write_ready(self.config.data, f"{self.config.listen.host}:{self.port}")
         await self.stopping.wait()
         await self.stop()
         if self.driver.error is not None:
@@ -136,6 +140,7 @@ class BrokerServer:
 
     async def stop(self) -> None:
         """Takes nothing new, syncs pending records, lets acknowledgements go out, and closes."""
+        remove_ready(self.config.data)
         self._listener.stop_listening()
         if self.admin is not None:
             self.admin.close()
