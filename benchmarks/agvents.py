@@ -119,7 +119,15 @@ class Network:
         self.asked: deque[tuple[list[Run], Future[list[tuple[Answered, ...]]]]] = deque()
         self.step([Tick()])
         for client in ("house", "shop"):
-            self.step([LinkUp(client, to_broker=False), MessageCame(client, Attach(client, 0, 0, 0, 1, 1))])
+            self.step(
+                [
+                    LinkUp(client, to_broker=False),
+                    MessageCame(
+                        client,
+                        Attach(client=client, incarnation=0, received=0, fast_received=0, sequence=1, fast_sequence=1),
+                    ),
+                ]
+            )
         self.step([MessageCame("house", Advertise(1, type_of(cls)))])
         for number, text in enumerate(filters, 1):
             self.step([MessageCame("shop", Subscribe(number, 1, Subscription(id=f"s{number}", filter=text)))])

@@ -10,6 +10,33 @@ import pytest
 from tests.architecture.test_rooms import SOURCE, modules_imported
 
 LAYERS: dict[str, dict[str, set[str]]] = {
+    "broker": {
+        "records": set(),
+        "interface": {"records"},
+        "outbox": {"records", "interface"},
+        "tables": {"records", "outbox"},
+        "soundness": {"tables"},
+        "pending": {"records", "interface", "outbox", "tables"},
+        "prefetch": {"interface", "tables"},
+        "routing": {"outbox"},
+        "events": {"records", "interface", "outbox", "tables", "pending", "prefetch", "routing"},
+        "interest": {"records", "interface", "outbox", "tables", "pending", "routing", "events"},
+        "clients": {"records", "outbox", "tables", "pending", "prefetch", "routing", "events", "interest"},
+        "broker": {
+            "records",
+            "interface",
+            "outbox",
+            "tables",
+            "soundness",
+            "pending",
+            "prefetch",
+            "routing",
+            "events",
+            "interest",
+            "clients",
+        },
+        "value": {"broker"},
+    },
     "matching": {
         "columns": set(),
         "rows": {"columns"},
@@ -82,6 +109,9 @@ def test_the_order_has_no_cycle(room: str) -> None:
 @pytest.mark.parametrize(
     ("room", "layer", "source", "found"),
     [
+        ("broker", "tables", "from agvent.broker.events import home", ["agvent.broker.events.home"]),
+        ("broker", "events", "import agvent.broker.interest.streams", ["agvent.broker.interest.streams"]),
+        ("broker", "clients", "from agvent.broker.tables.tables import Tables", []),
         ("matching", "columns", "from agvent.matching.rows.like import like", ["agvent.matching.rows.like.like"]),
         ("matching", "encoders", "import agvent.matching.index.kernel", ["agvent.matching.index.kernel"]),
         ("matching", "rows", "def f():\n    from agvent.matching import index", ["agvent.matching.index"]),

@@ -20,7 +20,6 @@ SHARED_FAMILIES: dict[str, set[str]] = {
         "router",
         "routes",
     },  # routes.py is the graph with its paths, router.py sends messages along them
-    "spark": {"match", "matcher"},  # match.py is the user's call, matcher.py what runs in a task
 }
 """Files of one folder that may share a word family."""
 

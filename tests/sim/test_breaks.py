@@ -307,8 +307,29 @@ def test_a_copy_that_joins_one_that_was_let_go_brings_the_event() -> None:
     custody = Custody("B2", 1)
     entered, publication = Entered("B1", 1, 1), Publication("p", 1, b"{}")
     gone = msgspec.structs.replace(publication, event=b"")
-    custody.keep(Kept(Copies(entered, gone, (Target("B3", 1, 1, 0),), (("B1", 128),), 0, "expired")))
-    custody.keep(Kept(Copies(entered, publication, (Target("B4", 1, 1, 0),), (("B1", 128),), 0)))
+    custody.keep(
+        Kept(
+            Copies(
+                entered=entered,
+                publication=gone,
+                targets=(Target("B3", 1, 1, 0),),
+                trace=(("B1", 128),),
+                attempt=0,
+                lost="expired",
+            )
+        )
+    )
+    custody.keep(
+        Kept(
+            Copies(
+                entered=entered,
+                publication=publication,
+                targets=(Target("B4", 1, 1, 0),),
+                trace=(("B1", 128),),
+                attempt=0,
+            )
+        )
+    )
     custody.check()
     [held] = custody.held.values()
     onward = [custody.copies_message(held, [copy], ()) for copy in held.copies.values()]

@@ -52,7 +52,15 @@ def publish(sequence: int, content: bytes | None = None) -> MessageCame:
 def test_one_question_for_a_step(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fifty events ask the index once; a change between two of them is seen by the second; a bad one is refused."""
     broker = Broker("B1", 1)
-    stepped(broker, [MessageCame(link, Attach(link, 0, 0, 0, 1, 1)) for link in ("p", "ada")])
+    stepped(
+        broker,
+        [
+            MessageCame(
+                link, Attach(client=link, incarnation=0, received=0, fast_received=0, sequence=1, fast_sequence=1)
+            )
+            for link in ("p", "ada")
+        ],
+    )
     stepped(broker, [MessageCame("ada", Subscribe(1, 1, Subscription(id="late", filter="n > 25")))])
     asked: list[int] = []
     together = Subscriptions.match_batch

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 import pytest
@@ -76,10 +76,17 @@ def test_a_copy_shares_nothing_with_its_original() -> None:
     assert dumped(other) != before
 
 
-def test_a_closure_in_a_broker_is_refused() -> None:
+SEEN: list[str] = []
+
+
+def closure(seen: list[str]) -> Callable[[], None]:
+    return lambda: seen.append("x")
+
+
+@pytest.mark.parametrize("work", [partial(SEEN.append, "x"), closure(SEEN)], ids=["partial", "lambda"])
+def test_a_closure_in_a_broker_is_refused(work: Callable[[], None]) -> None:
     """Work that waits in a closure could be neither shown nor copied."""
     broker = Broker("A", 1)
-    seen: list[str] = []
-    broker.router.seeks["B"] = partial(seen.append, "x"), lambda: seen  # type: ignore[assignment]
+    broker.router.seeks["B"] = work  # type: ignore[assignment]
     with pytest.raises(AssertionError, match="is a closure"):
         dumped(broker)

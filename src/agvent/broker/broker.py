@@ -242,7 +242,7 @@ class Broker:
         if neighbour is None:
             self.clients.lost_link(given.link)
         elif neighbour not in self.router.links:
-            self.gossip.greeted.pop(neighbour, None)
+            self.gossip.lost_link(neighbour)
             self.transit.lost_link(neighbour, now)
             self.legs.lost_link(neighbour)
 

@@ -411,7 +411,7 @@ class Remembered(Record, frozen=True, tag=28):
     retried: tuple[tuple[tuple[int, int], tuple[int, ...]], ...]
 
 
-class MoveInProgress(Record, frozen=True, tag=29):
+class MoveInProgress(Record, frozen=True, kw_only=True, tag=29):
     """Where a client's move stands, or stood: what it was handed, and what waits beside that."""
 
     client: str

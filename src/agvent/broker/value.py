@@ -3,8 +3,8 @@
 `dumped(broker)` is built of dicts, lists and plain values. Two brokers with the same dump go on alike: the same inputs
 give the same effects. `copy.deepcopy(broker)` makes a second one in the middle of a run.
 
-What cannot be told from outside has no place in a broker, so a function that holds variables of its own (a closure) is
-refused here. Indexes are shown by their subscriptions, because how an index files them changes no answer.
+What cannot be told from outside has no place in a broker. So a function that holds values of its own, a closure or a
+`partial`, is refused here. Indexes are shown by their subscriptions, because how an index files them changes no answer.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import is_dataclass
 from enum import Enum
+from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, Final
 
@@ -50,6 +51,7 @@ class _Dump:
             return given.name
         if isinstance(given, MethodType):
             return f"{type(given.__self__).__qualname__}.{given.__func__.__name__}"
+        assert not isinstance(given, partial), f"{place} is a closure: {given!r}"
         if isinstance(given, (FunctionType, BuiltinFunctionType)):
             assert not getattr(given, "__closure__", None), f"{place} is a closure: {given.__qualname__}"
             return given.__qualname__

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
 
 from agvent.broker.records import Arrived
 from agvent.broker.tables.move_state import event_of, merged
+from agvent.event import EventId
 from agvent.types import AgventType
 from agvent.wire.batches import taken_apart, without
 from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.lines import places_in
 
-Delivered = tuple[Arrived, tuple[tuple[str, int], ...]]
-"""An arrival without its event, and the subscriptions of one client that it is for, as (key, version)."""
+Versions = tuple[tuple[str, int], ...]
+"""Subscriptions as (key, version)."""
+
+
+class Delivered(NamedTuple):
+    """An arrival without its event, and the subscriptions of one client that it is for."""
+
+    arrived: Arrived
+    versions: Versions
 
 
 def each_delivery(record: Arrived) -> Iterator[tuple[str, Delivered]]:
     """What an arrival brings to each client, event by event in the order of their numbers."""
     bare = replace(record, publication=replace(record.publication, event=b""), deliveries=(), places=())
     if not record.places:
-        yield from ((client, (bare, versions)) for client, versions in record.deliveries)
+        yield from ((client, Delivered(bare, versions)) for client, versions in record.deliveries)
         return
     singles = [replace(bare, publication=one) for one in taken_apart(bare.publication)]
     for (client, versions), picks in zip(record.deliveries, record.places, strict=True):
@@ -30,7 +39,8 @@ def each_delivery(record: Arrived) -> Iterator[tuple[str, Delivered]]:
         for version, pick in zip(versions, picks, strict=True):
             for place in places_in(pick, len(singles)):
                 theirs[place].append(version)
-        yield from ((client, (one, tuple(found))) for one, found in zip(singles, theirs, strict=True) if found)
+        brought = zip(singles, theirs, strict=True)
+        yield from ((client, Delivered(one, tuple(found))) for one, found in brought if found)
 
 
 class Waiting(msgspec.Struct):
@@ -56,9 +66,9 @@ class Waiting(msgspec.Struct):
         for arrived, versions in self.waiting[:count]:
             after = arrived.after if arrived.lost else arrived.publication.sequence - 1
             before = gone.pop(arrived.publication.publisher, None)
-            after, had = (min(after, before[0].after), before[1]) if before is not None else (after, ())
+            after, had = (min(after, before.arrived.after), before.versions) if before is not None else (after, ())
             one = replace(arrived, after=after, lost=reason)
-            gone[arrived.publication.publisher] = (one, tuple(dict.fromkeys((*had, *versions))))
+            gone[arrived.publication.publisher] = Delivered(one, tuple(dict.fromkeys((*had, *versions))))
         self.waiting = [*gone.values(), *self.waiting[count:]]
 
     def void(self, key: str) -> None:
@@ -66,35 +76,36 @@ class Waiting(msgspec.Struct):
         for number, (arrived, versions) in list(self.arrived.items()):
             left = _without(versions, key)
             if left:
-                self.arrived[number] = (arrived, left)
+                self.arrived[number] = Delivered(arrived, left)
             else:
                 del self.arrived[number]
         self.handed = [without(one, key.partition("/")[2]) for one in self.handed]
-        self.waiting = [(arrived, _without(versions, key)) for arrived, versions in self.waiting]
+        self.waiting = [Delivered(arrived, _without(versions, key)) for arrived, versions in self.waiting]
 
     def catch_up(self) -> None:
         """Both in one order, as the home does it. The old home's log has what it handed over: here that only takes a
         number."""
         self.moving = False
-        had: dict[tuple[int, tuple[str, int]], set[str]] = {}
+        had: dict[tuple[int, EventId], set[str]] = {}
         for one in self.handed:
             if isinstance(one, Deliver):
                 had.setdefault((one.life, event_of(one)), set()).update(one.subscriptions)
-        keys = [(arrived.publication.publisher, arrived.publication.sequence) for arrived, _ in self.waiting]
+        events = (arrived.publication for arrived, _ in self.waiting)
+        keys = [EventId(one.publisher, one.sequence) for one in events]
         for is_handed, place in merged([event_of(one) for one in self.handed], keys):
             if is_handed:
                 self.number += 1
                 continue
             arrived, versions = self.waiting[place]
             already = had.get((arrived.publication.life, keys[place]), ()) if not arrived.lost else ()
-            left = tuple(one for one in versions if one[0].partition("/")[2] not in already)
+            left = tuple((key, number) for key, number in versions if key.partition("/")[2] not in already)
             if left:
-                self.add((arrived, left))
+                self.add(Delivered(arrived, left))
         self.handed, self.waiting = [], []
 
 
-def _without(versions: tuple[tuple[str, int], ...], key: str) -> tuple[tuple[str, int], ...]:
-    return tuple(one for one in versions if one[0] != key)
+def _without(versions: Versions, key: str) -> Versions:
+    return tuple((other, number) for other, number in versions if other != key)
 
 
 class Carried(msgspec.Struct):

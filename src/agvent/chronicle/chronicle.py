@@ -278,7 +278,17 @@ class Chronicle:
     def _handed_over(self, record: HandedOver, at: int) -> None:
         if record.reason:
             self._gap(at, record.reason, subscriber=name_of(record.client))
-            gap = Gap(0, 0, 0, "", 0, 0, False, record.reason, record.subscriptions)
+            gap = Gap(
+                number=0,
+                after=0,
+                behind=0,
+                publisher="",
+                first=0,
+                last=0,
+                fast=False,
+                reason=record.reason,
+                subscriptions=record.subscriptions,
+            )
             self._waiting(record.client).handed.append(gap)
 
     def _acknowledged(self, record: Acknowledged | Claimed, at: int) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from agvent.broker.records import Accepted, Arrived, Kept, Record, Visited
 from agvent.chronicle.log_names import DURABLE, logged_name, moment
 from agvent.chronicle.log_rows import Row
+from agvent.event import EventId
 from agvent.wire.parts import Publication, Trace
 
 EVENTS_KEPT_MAX: Final = 16_384
@@ -25,7 +26,7 @@ that waits for longer than that has no row for the hop it then goes."""
 class Hop(msgspec.Struct, frozen=True):
     """A copy for some homes that came over a link; a batch has its last event's key."""
 
-    event: tuple[str, int]
+    event: EventId
     bytes: int
     number: int
     sender: str
@@ -38,7 +39,7 @@ class Hop(msgspec.Struct, frozen=True):
 class Ways(msgspec.Struct):
     """`on_disk`: for each of the last events, since when each broker had it on disk; oldest event first."""
 
-    on_disk: dict[tuple[str, int], dict[str, int]] = {}
+    on_disk: dict[EventId, dict[str, int]] = {}
     hops: list[Hop] = []
 
     def take(self, broker: str, name: str, record: Record, at: int) -> None:
@@ -61,18 +62,19 @@ class Ways(msgspec.Struct):
         """A leg of an agvent that finds its own way is one hop, from stop to stop."""
         journey, publication = record.journey, record.publication
         homes = tuple(logged_name(one.home, one.incarnation) for one in journey.targets)
-        event, size = (publication.publisher, publication.sequence), len(publication.event)
+        event, size = EventId(publication.publisher, publication.sequence), len(publication.event)
         self.hops.append(Hop(event, size, len(journey.passed), journey.origin, broker, homes, at))
         if record.outcome.legs:
             self._had(publication, broker, at)
 
     def _had(self, publication: Publication, broker: str, at: int) -> None:
-        self.on_disk.setdefault((publication.publisher, publication.sequence), {}).setdefault(broker, at)
+        event = EventId(publication.publisher, publication.sequence)
+        self.on_disk.setdefault(event, {}).setdefault(broker, at)
 
     def _came(self, publication: Publication, trace: Trace, broker: str, homes: tuple[str, ...], at: int) -> None:
         if trace:
-            event = (publication.publisher, publication.sequence)
-            sender = trace[-1][0]
+            event = EventId(publication.publisher, publication.sequence)
+            sender, _ = trace[-1]
             size = len(publication.event) // publication.count
             self.hops.append(Hop(event, size, len(trace), sender, broker, homes, at, publication.count))
 
@@ -95,14 +97,14 @@ class Ways(msgspec.Struct):
 def _rows(hop: Hop, sent: int) -> list[Row]:
     publisher, last = hop.event
     sequences = range(last - hop.events + 1, last + 1)
-    return [_row(hop, (publisher, sequence), home, sent) for sequence in sequences for home in hop.homes]
+    return [_row(hop, EventId(publisher, sequence), home, sent) for sequence in sequences for home in hop.homes]
 
 
-def _row(hop: Hop, event: tuple[str, int], home: str, sent: int) -> Row:
+def _row(hop: Hop, event: EventId, home: str, sent: int) -> Row:
     """A copy goes on before it is on its sender's disk: it was sent when it was, or received if that was earlier."""
     return {
-        "publisher": event[0],
-        "sequence": event[1],
+        "publisher": event.publisher,
+        "sequence": event.sequence,
         "quality": DURABLE,
         "destination": home,
         "hop": hop.number,

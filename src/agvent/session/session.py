@@ -1,16 +1,38 @@
 """A client's session with its home broker.
 
 The caller's methods queue messages, `receive` takes what the broker says and gives what the caller should know, and
-`take` gives what must be sent. The session outlives its links; what it keeps (the last delivery, what is unanswered)
-would have to be saved to outlive the process.
+`take` gives what must be sent. The states of the link, as the session sees it:
+
+    down       nothing goes out; what the caller asks is kept
+    attaching  Attach says what this client has and will send; nothing else goes out
+    attached   the home has answered; everything unanswered was said again, and new messages follow
+
+The states of a publication are gathered, unsent, sent (at most `credit` of them), acknowledged. A request is unanswered
+or answered. A delivery is given, done with, acknowledged. Invariants:
+
+- Sequences, versions and requests only grow, and none is ever given to anything else.
+- A request stays in `requests` until it is answered or superseded, a publication in `_unacknowledged` until a broker
+  has it on disk.
+- Requests whose order counts go out in the order they were asked, each at most once on a link.
+- A delivery is given once, in order, and acknowledged when the caller is done with it; with `prompt`, at once.
+
+An error when a link breaks is the obvious alternative, and wrong: the caller cannot know which messages the broker has.
+A retry under a new number could publish twice; no retry could lose the event. Under the old number, the broker
+recognises the repeat. Another broker cannot: it has not seen the first one. So publications that were sent elsewhere
+say so (`retried`), and the homes drop the second copy.
+
+After a move the new home is told everything that is to hold, then where the client was before, then the rest.
+
+Cost: memory for all that is unacknowledged and unanswered, which the driver has to bound. The session outlives its
+links, not its process: what it keeps would have to be saved for that.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
 
@@ -52,6 +74,13 @@ ORDERED: Final = (Advertise, Unadvertise, Subscribe, Unsubscribe, Move)
 Request = Advertise | Unadvertise | Subscribe | Unsubscribe | GetAdvertisements | Move | ForHost
 
 
+class PublicationKey(NamedTuple):
+    """A publication of this client's: its quality, and its last sequence."""
+
+    fast: bool
+    sequence: int
+
+
 class Session:
     """One client. Sequences, versions and requests only grow.
 
@@ -72,7 +101,7 @@ class Session:
         self.attached = False
         self.credit = 0
         self.requests: dict[int, Request] = {}  # unanswered, oldest first
-        self._unacknowledged: dict[tuple[bool, int], Publication] = {}  # in order of sequence for each kind
+        self._unacknowledged: dict[PublicationKey, Publication] = {}  # in order of sequence for each kind
         self._gathering = Gathering()  # events that follow them
         self._gathered = 0  # the last one's sequence
         self.unacknowledged_events = 0  # in all these
@@ -86,13 +115,19 @@ class Session:
         self._had: set[tuple[str, int, int]] = set()  # events given before a move, which the new home may send again
         self._request = 0
         self._version = 0
-        self._sent: dict[tuple[bool, int], int] = {}  # publications that went out on this link, and their bytes
+        self._sent: dict[PublicationKey, int] = {}  # publications that went out on this link, and their bytes
         self._sent_bytes = self._sent_events = 0
-        self._unsent: deque[tuple[bool, int]] = deque()  # those that did not, in order
+        self._unsent: deque[PublicationKey] = deque()  # those that did not, in order
         self._owes_received = False  # an acknowledgement of deliveries
         self._out: list[AnyMessage] = []
         self._unasked: deque[Request] = deque()  # requests whose order counts and that have not gone out, in order
         self._awaited = 0  # a large one that they would overtake, until it is answered
+        self._messages: dict[type[AnyMessage], Callable[[Any], list[AnyMessage]]] = {
+            Deliver: self._delivered,
+            Gap: self._delivered,
+            Published: self._published,
+            Attached: self._attached,
+        }
 
     # What the caller asks
 
@@ -186,12 +221,12 @@ class Session:
             self._put(self._gathering.end(self.client, self._gathered, self.life))
 
     def _put(self, publication: Publication) -> None:
-        key = (publication.fast, publication.sequence)
+        key = PublicationKey(publication.fast, publication.sequence)
         self._unacknowledged[key] = publication
         self._unsent.append(key)
 
     @property
-    def unacknowledged(self) -> dict[tuple[bool, int], Publication]:
+    def unacknowledged(self) -> dict[PublicationKey, Publication]:
         """Publications that no broker has acknowledged, by quality and last sequence, in order for each quality."""
         self._gather()
         return self._unacknowledged
@@ -236,8 +271,18 @@ class Session:
             self._first_unacknowledged(fast=fast) or self._sequences[fast] + 1 for fast in (False, True)
         )
         durable, fast = (inbox.acknowledged for inbox in self.inboxes)
-        known = (self.broker, self.moves, self.guest)
-        self._out = [Attach(self.client, self.incarnation, durable, fast, first, fast_first, *known)]
+        attach = Attach(
+            client=self.client,
+            incarnation=self.incarnation,
+            received=durable,
+            fast_received=fast,
+            sequence=first,
+            fast_sequence=fast_first,
+            broker=self.broker,
+            moves=self.moves,
+            guest=self.guest,
+        )
+        self._out = [attach]
 
     def _first_unacknowledged(self, *, fast: bool) -> int:
         return min((one.first for one in self.unacknowledged.values() if one.fast == fast), default=0)
@@ -271,7 +316,7 @@ class Session:
                 self._sent[key] = len(publication.event)
                 self._sent_bytes += len(publication.event)
                 self._sent_events += publication.count
-                self._tried[key[0]] = max(key[1], self._tried[key[0]])
+                self._tried[key.fast] = max(key.sequence, self._tried[key.fast])
                 yield publication
 
     @property
@@ -280,13 +325,12 @@ class Session:
 
     def receive(self, message: AnyMessage) -> list[AnyMessage]:
         """What the caller should know of a message: nothing of a repeat."""
-        if isinstance(message, (Deliver, Gap)):
-            return self._delivered(message)
-        if isinstance(message, Published):
-            return self._published(message)
-        if isinstance(message, Attached):
-            return self._attached(message)
-        if isinstance(message, Refused) and message.sequence:
+        take = self._messages.get(type(message), self._answered)
+        return take(message)
+
+    def _answered(self, message: AnyMessage) -> list[AnyMessage]:
+        """The answer to a request, or something that the broker says by itself."""
+        if isinstance(message, Refused) and message.sequence:  # of a publication
             return [message]
         request = getattr(message, "request", 0)
         if request == self._awaited:
@@ -345,15 +389,15 @@ class Session:
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
-        ours = (key for key in self._unacknowledged if key[0] == message.fast)
-        done = list(takewhile(lambda key: key[1] <= message.sequence, ours))
+        ours = (key for key in self._unacknowledged if key.fast == message.fast)
+        done = list(takewhile(lambda key: key.sequence <= message.sequence, ours))
         for key in done:
             count = self._unacknowledged.pop(key).count
             self.unacknowledged_events -= count
             if key in self._sent:
                 self._sent_bytes -= self._sent.pop(key)
                 self._sent_events -= count
-        rest = (one for key, one in self._unacknowledged.items() if key[0] == message.fast)
+        rest = (one for key, one in self._unacknowledged.items() if key.fast == message.fast)
         is_begun = any(one.first <= message.sequence for one in islice(rest, 1))  # a batch that was taken apart
         return [message] if done or is_begun else []
 
@@ -365,7 +409,7 @@ class Session:
         self._sent_bytes = self._sent_events = 0
         known, home = (self.broker, self.incarnation), (message.broker, message.incarnation)
         lost = known != ("", 0) and (known != home or message.moves != self.moves)
-        moved = lost and known[0] != message.broker
+        moved = lost and self.broker != message.broker
         if moved:
             self._leave_home()
         self.broker, self.incarnation, self.moves = message.broker, message.incarnation, message.moves
@@ -385,7 +429,17 @@ class Session:
         for request in self._in_order_of_moving():
             self._say(request)
         reason = "lost_disk" if known != home else "moved"
-        notice = Gap(0, 0, 0, "", 0, 0, False, reason, tuple(self.subscriptions))
+        notice = Gap(
+            number=0,
+            after=0,
+            behind=0,
+            publisher="",
+            first=0,
+            last=0,
+            fast=False,
+            reason=reason,
+            subscriptions=tuple(self.subscriptions),
+        )
         return [message, *told, notice] if lost and not moved and self.subscriptions else [message, *told]
 
     def _say_all_again(self) -> None:
@@ -425,7 +479,7 @@ class Session:
             if accepted <= self._sent_to.get(message.broker, (0, 0))[fast]:
                 continue
             reason = f"{message.broker} has another event of this number, of an earlier process of this name"
-            for key, one in [(key, one) for key, one in self.unacknowledged.items() if key[0] == fast]:
+            for key, one in [(key, one) for key, one in self.unacknowledged.items() if key.fast == fast]:
                 told += [Refused(0, n, reason, fast) for n in range(one.first, min(one.sequence, accepted) + 1)]
                 if one.sequence <= accepted:
                     del self._unacknowledged[key]
@@ -449,7 +503,19 @@ class Session:
         sources, self.sources = self.sources, ()
         self._moved_from = sources[:1]
         if isinstance(message, Refused) and sources and self.subscriptions:
-            return [Gap(0, 0, 0, "", 0, 0, False, "moved", tuple(self.subscriptions))]
+            return [
+                Gap(
+                    number=0,
+                    after=0,
+                    behind=0,
+                    publisher="",
+                    first=0,
+                    last=0,
+                    fast=False,
+                    reason="moved",
+                    subscriptions=tuple(self.subscriptions),
+                )
+            ]
         return []
 
     def _retry_elsewhere(self) -> None:
@@ -459,8 +525,8 @@ class Session:
             if 0 < first <= self._tried[fast]:
                 self._retried[fast] = (*self._retried[fast], (first, self._tried[fast]))[-limits.RETRIED_MAX :]
         for key, publication in self.unacknowledged.items():
-            if key[1] <= self._tried[key[0]]:
-                self.unacknowledged[key] = replace(publication, retried=self._retried[key[0]])
+            if key.sequence <= self._tried[key.fast]:
+                self.unacknowledged[key] = replace(publication, retried=self._retried[key.fast])
 
     def _again(self, request: Request) -> None:
         """A standing request in place of an unanswered one of the same purpose."""

@@ -70,9 +70,9 @@ def _traces(world: World) -> list[Row]:
     """A row for each home and link that a copy to it went over."""
     return [
         {
-            "publisher": hop.event[0],
+            "publisher": hop.event.publisher,
             "sequence": sequence,
-            "quality": "fast" if hop.event[2] else DURABLE,
+            "quality": "fast" if hop.event.fast else DURABLE,
             "destination": logged_name(home, world.brokers[home].incarnation),
             "hop": hop.hop,
             "from_broker": hop.source,
@@ -84,5 +84,5 @@ def _traces(world: World) -> list[Row]:
         }
         for hop in world.hops
         for home in hop.homes
-        for sequence in range(hop.event[1] - hop.events + 1, hop.event[1] + 1)
+        for sequence in range(hop.event.sequence - hop.events + 1, hop.event.sequence + 1)
     ]

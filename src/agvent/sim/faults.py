@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import Any
 
 from agvent.broker.interface import Forget
 from agvent.sim.network import GOOD, Conditions
@@ -35,8 +36,8 @@ class Faults:
         if detail:
             self.world.fault(kind, f"{detail} for {lasts / 1e6:.1f} s")
 
-    def _later(self, lasts: int, mend: Callable[[], None]) -> None:
-        self.world.at(self.world.now + lasts, mend)
+    def _later(self, lasts: int, mend: Callable[..., None], *args: Any) -> None:
+        self.world.at(self.world.now + lasts, mend, *args)
 
     # Links
 
@@ -63,12 +64,11 @@ class Faults:
     def _set_cut(self, paths: list[tuple[str, str]], lasts: int) -> None:
         for path in paths:
             self.world.network.paths[path].cut = True
+        self._later(lasts, self._join_paths, paths)
 
-        def mend() -> None:
-            for path in paths:
-                self.world.network.paths[path].cut = False
-
-        self._later(lasts, mend)
+    def _join_paths(self, paths: list[tuple[str, str]]) -> None:
+        for path in paths:
+            self.world.network.paths[path].cut = False
 
     def _lossy(self, lasts: int) -> str:
         return self._worsen(
@@ -80,16 +80,13 @@ class Faults:
 
     def _worsen(self, lasts: int, conditions: Conditions) -> str:
         a, b = self._edge()
-        paths = [self.world.network.paths[a, b], self.world.network.paths[b, a]]
-        for path in paths:
-            path.conditions = conditions
-
-        def mend() -> None:
-            for path in paths:
-                path.conditions = GOOD
-
-        self._later(lasts, mend)
+        self._set_conditions([(a, b), (b, a)], conditions)
+        self._later(lasts, self._set_conditions, [(a, b), (b, a)], GOOD)
         return f"{a} – {b}"
+
+    def _set_conditions(self, paths: list[tuple[str, str]], conditions: Conditions) -> None:
+        for path in paths:
+            self.world.network.paths[path].conditions = conditions
 
     # Brokers
 
@@ -111,11 +108,7 @@ class Faults:
         """A sync takes so long that a crash finds much unsynced."""
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
         node.fsync_us = self.random.randrange(20_000, 500_000)
-
-        def mend() -> None:
-            node.fsync_us = FSYNC_US
-
-        self._later(lasts, mend)
+        self._later(lasts, setattr, node, "fsync_us", FSYNC_US)
         return node.name
 
     def _pause(self, lasts: int) -> str:

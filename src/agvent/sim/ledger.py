@@ -12,13 +12,14 @@ among those who match. Where a broker lost its disk or left, it may go the defau
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
 from agvent.agents.execution.answers import Answers
 from agvent.broker.records import Accepted, Closed, Heard, InstanceKey, Marked, Opened, Owned, Reported, Visited
 from agvent.broker.tables.journeys import instance_of, instance_of_report
-from agvent.event import Event
+from agvent.event import Event, EventId
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
 from agvent.filters.subscription import Subscription
@@ -29,11 +30,14 @@ from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import decode_event
 from agvent.wire.names import name_of
 
-EventKey = tuple[str, int]
-"""Publisher and sequence of a durable event."""
 
-Due = tuple[str, str, str, int]
-"""Client, subscription, publisher, sequence."""
+class DueDelivery(NamedTuple):
+    """A durable event for a subscription."""
+
+    client: str
+    subscription: str
+    publisher: str
+    sequence: int
 
 
 class Known(msgspec.Struct):
@@ -96,7 +100,7 @@ class Ledger:
         self._read(history)
         self.is_reclaimed = bool(history.lost_disks or history.faults.get("leave"))
         self.received = [
-            (told.client, id, one.publisher, one.sequence)
+            DueDelivery(told.client, id, one.publisher, one.sequence)
             for told in history.told
             if isinstance(told.message, Deliver) and not told.message.fast
             for one in deliveries_in(told.message)
@@ -107,16 +111,16 @@ class Ledger:
             for told in history.told
             if isinstance(told.message, Gap) and told.message.publisher and not told.message.fast
         ]
-        self.allowed: set[Due] = set()
-        self.in_force: set[Due] = set()  # matching and in force, whatever an agvent's own route chose
+        self.allowed: set[DueDelivery] = set()
+        self.in_force: set[DueDelivery] = set()  # matching and in force, whatever an agvent's own route chose
         lost = set(history.lost_disks)
-        due: dict[EventKey, set[Due]] = {}
+        due: dict[EventId, set[DueDelivery]] = {}
         for accepted in self.events:
             publication = accepted.record.publication
             found = self._judge(accepted, lost)
-            event = (publication.publisher, publication.sequence)
+            event = EventId(publication.publisher, publication.sequence)
             due[event] = due.get(event, found) & found
-        self.due: set[Due] = set().union(*due.values())
+        self.due: set[DueDelivery] = set().union(*due.values())
 
     def _read(self, history: RunHistory) -> None:
         applied: dict[tuple[str, int], dict[str, Heads]] = {}
@@ -174,15 +178,15 @@ class Ledger:
                 known.closed = known.closed or record.position
                 known.ended = known.ended or not record.replaced
 
-    def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> set[Due]:
+    def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> set[DueDelivery]:
         """To whom an event is due by this entry."""
-        found: set[Due] = set()
+        found: set[DueDelivery] = set()
         publication = accepted.record.publication
         for home, heads in accepted.homes.items():
             for known in self.open_at(home, heads):
                 if not is_for(accepted, known):
                     continue
-                due = (known.client, known.id, publication.publisher, publication.sequence)
+                due = DueDelivery(known.client, known.id, publication.publisher, publication.sequence)
                 self.in_force.add(due)
                 is_chosen = self._is_chosen(accepted, home, known)
                 if is_chosen or self.is_reclaimed:
@@ -206,11 +210,11 @@ class Ledger:
         chosen = self.chosen.get((agvent, home))
         return chosen is None or known.subscription.id in chosen
 
-    def _has_gap(self, due: Due) -> bool:
+    def _has_gap(self, due: DueDelivery) -> bool:
         return any(
-            client == due[0]
-            and gap.publisher == due[2]
-            and gap.first <= due[3] <= gap.last
-            and due[1] in gap.subscriptions
+            client == due.client
+            and gap.publisher == due.publisher
+            and gap.first <= due.sequence <= gap.last
+            and due.subscription in gap.subscriptions
             for client, gap in self.gaps
         )

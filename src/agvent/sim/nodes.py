@@ -14,6 +14,7 @@ from agvent.agents.execution.sandbox import Task
 from agvent.broker.broker import Broker
 from agvent.broker.interface import (
     Append,
+    Effect,
     Execute,
     Executed,
     Forget,
@@ -28,6 +29,7 @@ from agvent.broker.interface import (
     Send,
     Synced,
     Tick,
+    Wake,
 )
 from agvent.broker.records import Record
 from agvent.session.session import Session
@@ -149,6 +151,14 @@ class BrokerNode(Node):
         self.make = make
         self.steps = 0
         self.sandbox = sandbox()
+        self.carry_out: dict[type[Effect], Callable[[Any], None]] = {
+            Send: self._send,
+            Append: self._append,
+            Run: self._run,
+            Execute: self._execute,
+            Forgotten: self._forgotten,
+            Wake: self._wake,
+        }
         self._appended: list[tuple[Record, ...]] = []  # not yet synced
         self._numbers: list[int] = []
         self._measured = 0
@@ -213,25 +223,26 @@ class BrokerNode(Node):
         self.steps += 1
         self.world.stepped(self, inputs, effects)
         for effect in effects:
-            if isinstance(effect, Send):
-                self.send(effect.link, effect.message)
-            elif isinstance(effect, Append):
-                self._append(effect)
-            elif isinstance(effect, Run):
-                (answers,) = self.sandbox.run([Task(effect.publisher, effect.event, effect.calls)])
-                self.later(self.world.now + RUN_US, self.do, [Ran(effect.number, answers)])
-            elif isinstance(effect, Execute):
-                (decision,) = self.sandbox.route([effect.stop])
-                self.later(self.world.now + RUN_US, self.do, [Executed(effect.number, decision)])
-            elif isinstance(effect, Forgotten):
-                self.left = True
-                self.stop()
-            else:
-                self.later(effect.at, self._tick)
+            self.carry_out[type(effect)](effect)
         self.pump()
 
-    def _tick(self) -> None:
-        self.do([Tick()])
+    def _send(self, effect: Send) -> None:
+        self.send(effect.link, effect.message)
+
+    def _run(self, effect: Run) -> None:
+        (answers,) = self.sandbox.run([Task(effect.publisher, effect.event, effect.calls)])
+        self.later(self.world.now + RUN_US, self.do, [Ran(effect.number, answers)])
+
+    def _execute(self, effect: Execute) -> None:
+        (decision,) = self.sandbox.route([effect.stop])
+        self.later(self.world.now + RUN_US, self.do, [Executed(effect.number, decision)])
+
+    def _forgotten(self, effect: Forgotten) -> None:
+        self.left = True
+        self.stop()
+
+    def _wake(self, effect: Wake) -> None:
+        self.later(effect.at, self.do, [Tick()])
 
     def _append(self, effect: Append) -> None:
         """Appends and syncs; what comes while a sync is under way is in the next one (group commit)."""

@@ -60,16 +60,16 @@ def _shown(message: AnyMessage) -> str:
             way = " ".join(broker for broker, _ in trace)
             cast = " broadcast" if broadcast else ""
             return f"to {' '.join(targets)}{cast} by {way} {_body(body)}"
-        case Adverts(owner, incarnation, since, version):
-            return f"{owner}.{incarnation} {since}..{version}"
-        case Copies(_, publication, targets, trace, attempt):
-            homes = " ".join(f"{target.home}@{target.position}<{target.predecessor}" for target in targets)
-            way = " ".join(broker for broker, _ in trace)
-            return f"{_events(publication)} for {homes} by {way} attempt {attempt}"
+        case Adverts():
+            return f"{message.owner}.{message.incarnation} {message.since}..{message.version}"
+        case Copies():
+            homes = " ".join(f"{target.home}@{target.position}<{target.predecessor}" for target in message.targets)
+            way = " ".join(broker for broker, _ in message.trace)
+            return f"{_events(message.publication)} for {homes} by {way} attempt {message.attempt}"
         case Took(_, _, publisher, sequence, _, homes):
             return f"{publisher}:{sequence} for {' '.join(homes)}"
-        case Deliver(number, _, _, _, _, _, _, subscriptions):
-            return f"#{number} {_events(message)} for {' '.join(subscriptions)}"
+        case Deliver():
+            return f"#{message.number} {_events(message)} for {' '.join(message.subscriptions)}"
         case Publish(publication):
             return _events(publication)
         case Subscribe(request, version, subscription):
@@ -85,9 +85,10 @@ def _events(one: Publication | Deliver) -> str:
 
 def _body(body: object) -> str:
     match body:
-        case Delta(home, _, previous, number, position, _, roots, ended):
-            count = number & 0xFFFFFFFF
-            return f"{home} #{count} after {previous & 0xFFFFFFFF} position {position} +{len(roots)} -{len(ended)}"
+        case Delta():
+            count, previous = body.number & 0xFFFFFFFF, body.previous & 0xFFFFFFFF
+            changes = f"+{len(body.roots)} -{len(body.ended)}"
+            return f"{body.home} #{count} after {previous} position {body.position} {changes}"
         case Applied(entry, _, number, position, epoch):
             return f"{entry} #{number & 0xFFFFFFFF} position {position} epoch {epoch}"
         case Confirm(home, _, durable, fast, _):

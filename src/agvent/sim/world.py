@@ -11,7 +11,7 @@ import heapq
 from collections import deque
 from collections.abc import Callable
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -61,15 +61,18 @@ class ClientTold(msgspec.Struct, frozen=True):
     home: str = ""
 
 
-EventKey = tuple[str, int, bool]
-"""Publisher, sequence, fast."""
+class SeenEvent(NamedTuple):
+    """An event as hops name it; of a batch, the last one."""
+
+    publisher: str
+    sequence: int
+    fast: bool
 
 
 class SeenHop(msgspec.Struct):
-    """A copy's way over one link: the `hop`th of its way. Times are 0 where it was not sent or not received. A batch
-    has the key of its last event."""
+    """A copy's way over one link: the `hop`th of its way. Times are 0 where it was not sent or not received."""
 
-    event: EventKey
+    event: SeenEvent
     source: str
     target: str
     hop: int
@@ -81,9 +84,9 @@ class SeenHop(msgspec.Struct):
     events: int = 1
 
 
-def event_of(copies: Copies) -> EventKey:
+def seen_event(copies: Copies) -> SeenEvent:
     publication = copies.publication
-    return (publication.publisher, publication.sequence, publication.fast)
+    return SeenEvent(publication.publisher, publication.sequence, publication.fast)
 
 
 class RunHistory(msgspec.Struct):
@@ -120,7 +123,7 @@ class World:
         self._broker_names: list[str] = []
         self.most: dict[str, dict[str, int]] = {}  # broker -> the most that it kept in memory
         self.hops: list[SeenHop] = []
-        self._under_way: dict[tuple[EventKey, str, str], deque[SeenHop]] = {}  # sent and not yet received
+        self._under_way: dict[tuple[SeenEvent, str, str], deque[SeenHop]] = {}  # sent and not yet received
         self.build(edges, conditions)
 
     def build(self, edges: list[Edge], conditions: Conditions = GOOD) -> None:
@@ -237,14 +240,14 @@ class World:
 
     def _hop_began(self, node: BrokerNode, target: str, copies: Copies) -> None:
         queue = node.ends[target].queued if target in node.ends else 0
-        hop = SeenHop(event_of(copies), node.name, target, len(copies.trace), tuple(t.home for t in copies.targets))
+        hop = SeenHop(seen_event(copies), node.name, target, len(copies.trace), tuple(t.home for t in copies.targets))
         hop.sent, hop.queue, hop.bytes = self.now, queue, len(copies.publication.event)
         hop.events = copies.publication.count
         self.hops.append(hop)
         self._under_way.setdefault((hop.event, node.name, target), deque()).append(hop)
 
     def _hop_ended(self, node: BrokerNode, source: str, copies: Copies) -> None:
-        under_way = self._under_way.get((event_of(copies), source, node.name))
+        under_way = self._under_way.get((seen_event(copies), source, node.name))
         while under_way:
             hop = under_way.popleft()
             if hop.homes == tuple(target.home for target in copies.targets):

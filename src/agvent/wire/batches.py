@@ -108,7 +108,20 @@ def delivery_of(publication: Publication, ids: tuple[str, ...], picks: tuple[byt
             picks = tuple(packed([at[place] for place in places_in(pick, count)], len(union)) for pick in picks)
             places = packed(union, count)
     publisher, sequence, fast, life = publication.publisher, publication.sequence, publication.fast, publication.life
-    return Deliver(0, 0, 0, publisher, sequence, fast, content, ids, count, places, picks, life)
+    return Deliver(
+        number=0,
+        after=0,
+        behind=0,
+        publisher=publisher,
+        sequence=sequence,
+        fast=fast,
+        event=content,
+        subscriptions=ids,
+        count=count,
+        places=places,
+        picked=picks,
+        life=life,
+    )
 
 
 def sequences_in(delivery: Deliver) -> list[int]:

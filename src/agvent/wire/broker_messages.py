@@ -6,7 +6,7 @@ from agvent.event import Budget
 from agvent.filters.subscription import Subscription
 from agvent.types import AgventType
 from agvent.wire.client_messages import Deliver, Gap, Source
-from agvent.wire.parts import Entered, Message, Part, Publication, Target, Trace
+from agvent.wire.parts import Entered, InstanceMessage, Message, Part, Publication, Target, Trace
 
 
 class Hello(Message, frozen=True, tag=1):
@@ -30,7 +30,7 @@ class Entry(Part, frozen=True):
     code: bytes = b""
 
 
-class Adverts(Message, frozen=True, tag=2):
+class Adverts(Message, frozen=True, kw_only=True, tag=2):
     """An owner's changes after version `since` up to `version`; what changed twice stands here once."""
 
     owner: str
@@ -42,7 +42,7 @@ class Adverts(Message, frozen=True, tag=2):
     gone: bool = False
 
 
-class Copies(Message, frozen=True, tag=3):
+class Copies(Message, frozen=True, kw_only=True, tag=3):
     """One event for several homes that lie in the same direction. `attempt` grows when the entry sends it again."""
 
     entered: Entered
@@ -67,7 +67,7 @@ class Took(Message, frozen=True, tag=4):
     homes: tuple[str, ...]
 
 
-class Journey(Part, frozen=True):
+class Journey(Part, frozen=True, kw_only=True):
     """A leg of an agvent that finds its own way: one instance of it, from its origin to the next broker where it stops.
 
     `path` says which instance: the number of each departure since the entry; `passed` are the brokers where it stopped.
@@ -113,7 +113,7 @@ class Considered(Part, frozen=True):
     version: int
 
 
-class Delta(Message, frozen=True, tag=10):
+class Delta(Message, frozen=True, kw_only=True, tag=10):
     """A home's stream from one number to the next. `previous` 0: this is everything, forget what you had. It takes
     effect when all its `parts` are there; this is the one of this number, from 0."""
 
@@ -196,37 +196,21 @@ class Handing(Message, frozen=True, tag=16):
     drained: bool
 
 
-class Landed(Message, frozen=True, tag=17):
+class Landed(InstanceMessage, frozen=True, tag=17):
     """To the origin of a leg, or the sender of a report: what came of it is on disk here."""
 
-    entry: str
-    incarnation: int
-    publisher: str
-    sequence: int
-    path: tuple[int, ...]
 
-
-class Halted(Message, frozen=True, tag=18):
+class Halted(InstanceMessage, frozen=True, kw_only=True, tag=18):
     """To the origin of a leg: it ran out of its budget on the way."""
 
-    entry: str
-    incarnation: int
-    publisher: str
-    sequence: int
-    path: tuple[int, ...]
     broker: str
     reason: str
 
 
-class Report(Message, frozen=True, tag=19):
+class Report(InstanceMessage, frozen=True, kw_only=True, tag=19):
     """To the entry of an agvent: homes that an instance of it declined, homes that are to go the default route, and
     what its publisher should know. Answered by Landed."""
 
-    entry: str
-    incarnation: int
-    publisher: str
-    sequence: int
-    path: tuple[int, ...]
     broker: str
     declined: tuple[str, ...]
     returned: tuple[str, ...]

@@ -16,7 +16,7 @@ class Source(Part, frozen=True):
     received: int
 
 
-class Attach(Message, frozen=True, tag=20):
+class Attach(Message, frozen=True, kw_only=True, tag=20):
     """A client's first message on a link: the last deliveries it has, the first sequences it will send, and the broker
     of which that is true. A client that knows of no broker says incarnation 0 and is told by Attached. `moves` counts
     the homes it had before that one. Of a `guest`'s name nobody comes again."""
@@ -32,7 +32,7 @@ class Attach(Message, frozen=True, tag=20):
     guest: bool = False
 
 
-class Attached(Message, frozen=True, tag=21):
+class Attached(Message, frozen=True, kw_only=True, tag=21):
     """The broker's answer: what it has of this client, which may have been another process then. Another incarnation
     than last time: the broker lost its disk, and with it this client."""
 
@@ -167,7 +167,7 @@ class TypeGone(Message, frozen=True, tag=37):
     type: str
 
 
-class Deliver(Message, frozen=True, tag=34):
+class Deliver(Message, frozen=True, kw_only=True, tag=34):
     """One event for all the client's subscriptions that it matched.
 
     `after` is the number sent before it, `behind` that of the same publisher's one before it: a large event may come
@@ -200,7 +200,7 @@ class Deliver(Message, frozen=True, tag=34):
         return len(self.places) // 2 or self.count
 
 
-class Gap(Message, frozen=True, tag=35):
+class Gap(Message, frozen=True, kw_only=True, tag=35):
     """Events that will not come: in the numbered stream of deliveries, so that it has its place and is acknowledged."""
 
     number: int

@@ -23,6 +23,17 @@ class Message(Part, frozen=True, tag_field="$"):
     """A part that can stand alone; its tag says which it is."""
 
 
+class InstanceMessage(Message, frozen=True):
+    """A message about one instance of an agvent that finds its own way: its event, and the numbers of the departures
+    that lead to it."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    path: tuple[int, ...]
+
+
 class Publication(Part, frozen=True):
     """An event as its publisher sent it. Brokers on the way keep `event` as bytes and do not read it.
 

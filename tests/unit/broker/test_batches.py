@@ -22,7 +22,12 @@ class Told:
         self.records: list[Record] = []
         self.said: list[object] = []
         self.runs: list[Run] = []
-        self.give(LinkUp("ada", to_broker=False), MessageCame("ada", Attach("ada", 0, 0, 0, 1, 1)))
+        self.give(
+            LinkUp("ada", to_broker=False),
+            MessageCame(
+                "ada", Attach(client="ada", incarnation=0, received=0, fast_received=0, sequence=1, fast_sequence=1)
+            ),
+        )
         for at, filter in enumerate(filters, 1):
             self.give(MessageCame("ada", Subscribe(at, at, Subscription(id=f"s{at}", filter=filter))))
 
@@ -101,7 +106,12 @@ def test_a_batch_is_acknowledged_in_part() -> None:
     told.publish(BATCH)
     told.give(MessageCame("ada", Received(2, 0)))
     told.said.clear()
-    told.give(LinkUp("again", to_broker=False), MessageCame("again", Attach("ada", 0, 0, 0, 1, 1)))
+    told.give(
+        LinkUp("again", to_broker=False),
+        MessageCame(
+            "again", Attach(client="ada", incarnation=0, received=0, fast_received=0, sequence=1, fast_sequence=1)
+        ),
+    )
     assert [sequence for sequence, _ in told.delivered()] == [3, 4]
     restarted = Broker("B1", 1, list(told.broker.tables.snapshot()))
     queue = restarted.tables.deliveries.clients["ada"].durable

@@ -45,10 +45,20 @@ def synced(broker: Broker, effects: list[Effect], now: int) -> list[Effect]:
 def attached() -> Broker:
     broker = Broker("B1", 1)
     synced(broker, broker.step([], 1), 1)
-    attach = MessageCame("ada", Attach("ada", 0, 0, 0, 1, 1))
+    attach = MessageCame(
+        "ada", Attach(client="ada", incarnation=0, received=0, fast_received=0, sequence=1, fast_sequence=1)
+    )
     effects = synced(broker, broker.step([LinkUp("ada", to_broker=False), attach], 2), 2)
     assert [effect.message for effect in effects if isinstance(effect, Send)] == [
-        Attached("B1", 1, limits.PUBLISH_CREDIT, 0, 0, 0, 1 << BOOT_SHIFT)
+        Attached(
+            broker="B1",
+            incarnation=1,
+            credit=limits.PUBLISH_CREDIT,
+            sequence=0,
+            fast_sequence=0,
+            received=0,
+            fast_received=1 << BOOT_SHIFT,
+        )
     ]
     return broker
 
@@ -64,7 +74,9 @@ def test_one_broker_alone_matches_and_delivers() -> None:
     effects = synced(broker, at_once, 4)
     assert [e.message for e in effects if isinstance(e, Send)] == [
         Published(1, False, "B1", 1, limits.PUBLISH_CREDIT),
-        Deliver(1, 0, 0, "ada", 1, False, EVENT, ("s",)),
+        Deliver(
+            number=1, after=0, behind=0, publisher="ada", sequence=1, fast=False, event=EVENT, subscriptions=("s",)
+        ),
     ]
     broker.check()
 
@@ -72,7 +84,12 @@ def test_one_broker_alone_matches_and_delivers() -> None:
 def test_the_same_inputs_give_the_same_effects() -> None:
     """Two brokers that are given the same do the same."""
     inputs: list[list[Input]] = [
-        [LinkUp("ada", to_broker=False), MessageCame("ada", Attach("ada", 0, 0, 0, 1, 1))],
+        [
+            LinkUp("ada", to_broker=False),
+            MessageCame(
+                "ada", Attach(client="ada", incarnation=0, received=0, fast_received=0, sequence=1, fast_sequence=1)
+            ),
+        ],
         [LinkUp("B2", to_broker=True), MessageCame("B2", Hello("B2", 1, {}))],
         [
             MessageCame("ada", Subscribe(1, 1, Subscription(id="s"))),
@@ -113,9 +130,36 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         (Move(1, (Source("B2", 1, "ben", 0),)), "'ada' cannot move what is 'ben''s"),
         (Move(1, (Source("B2", 1, "ada", 0),) * 65), "more than 64 homes before this one"),
         (Move(1, (Source("B2", 1, "ada~x", 0),)), "'ada' cannot move what is 'ada~x''s"),
-        (Attach("ada", 1, 0, 0, 1, 1, "B2", -3), "a client moves at most 524288 times, not -3"),
-        (Attach("ada", 1, 0, 0, 1, 1, "B2", 1 << 60), "a client moves at most 524288 times, not 1152921504606846976"),
-        (Attach("ada~1", 0, 0, 0, 1, 1), "'ada~1' cannot name a client"),
+        (
+            Attach(
+                client="ada",
+                incarnation=1,
+                received=0,
+                fast_received=0,
+                sequence=1,
+                fast_sequence=1,
+                broker="B2",
+                moves=-3,
+            ),
+            "a client moves at most 524288 times, not -3",
+        ),
+        (
+            Attach(
+                client="ada",
+                incarnation=1,
+                received=0,
+                fast_received=0,
+                sequence=1,
+                fast_sequence=1,
+                broker="B2",
+                moves=1 << 60,
+            ),
+            "a client moves at most 524288 times, not 1152921504606846976",
+        ),
+        (
+            Attach(client="ada~1", incarnation=0, received=0, fast_received=0, sequence=1, fast_sequence=1),
+            "'ada~1' cannot name a client",
+        ),
         (Publish(Publication("ada", 1 << 63, EVENT)), "a sequence is at most 9223372036854775807"),
         (Subscribe(1, 1 << 63, Subscription(id="s")), "a version is at most 9223372036854775807"),
     ],
@@ -220,12 +264,45 @@ def test_a_client_that_says_it_moved_has_few_keys(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(limits, "CLIENT_KEYS_MAX", 4)
     broker = attached()
     for moves in range(1, 20):
-        synced(broker, broker.step([MessageCame("ada", Attach("ada", 1, 0, 0, 1, 1, "B7", moves))], 3), 3)
+        synced(
+            broker,
+            broker.step(
+                [
+                    MessageCame(
+                        "ada",
+                        Attach(
+                            client="ada",
+                            incarnation=1,
+                            received=0,
+                            fast_received=0,
+                            sequence=1,
+                            fast_sequence=1,
+                            broker="B7",
+                            moves=moves,
+                        ),
+                    )
+                ],
+                3,
+            ),
+            3,
+        )
         assert len(broker.tables.deliveries.keys_of("ada")) <= 4
     refused = []
     for moves in range(20, 30):
         subscribe = MessageCame("ada", Subscribe(1, 1, Subscription(id="s")))
-        attach = MessageCame("ada", Attach("ada", 1, 0, 0, 1, 1, "B7", moves))
+        attach = MessageCame(
+            "ada",
+            Attach(
+                client="ada",
+                incarnation=1,
+                received=0,
+                fast_received=0,
+                sequence=1,
+                fast_sequence=1,
+                broker="B7",
+                moves=moves,
+            ),
+        )
         effects = synced(broker, broker.step([attach, subscribe], 4), 4)
         refused += [e.message.reason for e in effects if isinstance(e, Send) and isinstance(e.message, Refused)]
     assert {*refused} == {"'ada' came back before it had what waited here for it"}

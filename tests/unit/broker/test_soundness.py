@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Append, Input, LinkUp, MessageCame, Send, Synced
@@ -35,6 +36,29 @@ ENTERED = Entered("B2", 1, 1)
 MINE = (Target("B1", 1, 1, 0),)
 WAY = (("B2", 128),)
 SOURCE = Source("B1", 1, "ada~x", 0)
+DELTA = Delta(
+    home="B2",
+    incarnation=1,
+    previous=0,
+    number=1,
+    position=1,
+    considered=(Considered("B1", 1, 1),),
+    roots=(),
+    ended=(),
+)
+BATCH = Deliver(
+    number=2,
+    after=0,
+    behind=0,
+    publisher="p",
+    sequence=2,
+    fast=False,
+    event=b"{}\n{}",
+    subscriptions=("all",),
+    count=2,
+    picked=(b"",),
+)
+LEG = Leg(path=(), origin="B2", to="B1", targets=MINE, snapshot=b"", budget=Budget(), deadline=9)
 
 
 class Watched:
@@ -45,10 +69,12 @@ class Watched:
         self.sent: list[AnyMessage] = []
         self.broker = Broker("B1", 1)
         self.step([LinkUp("B2", to_broker=True), MessageCame("B2", Hello("B2", 1, {})), LinkUp("ada", to_broker=False)])
-        self.say(Adverts("B2", 1, 0, 1, (), WAY))
+        self.say(Adverts(owner="B2", incarnation=1, since=0, version=1, entries=(), trace=WAY))
         self.step(
             [
-                MessageCame("ada", Attach("ada", 0, 0, 0, 1, 1)),
+                MessageCame(
+                    "ada", Attach(client="ada", incarnation=0, received=0, fast_received=0, sequence=1, fast_sequence=1)
+                ),
                 MessageCame("ada", Subscribe(1, 1, Subscription(id="all"))),
             ]
         )
@@ -71,7 +97,7 @@ def routed(body: Body) -> Routed:
 
 
 def copies(publication: Publication, entered: Entered = ENTERED) -> Copies:
-    return Copies(entered, publication, MINE, WAY)
+    return Copies(entered=entered, publication=publication, targets=MINE, trace=WAY)
 
 
 def handing(delivery: Deliver) -> Routed:
@@ -83,22 +109,22 @@ def handing(delivery: Deliver) -> Routed:
     [
         Hello("B1", 1, {}),
         Hello("B3", 1, {}),
-        Adverts("B3", 1, 0, 1, (), ()),
-        Adverts("B3", 1, 0, 0, (), WAY),
-        Adverts("B3/x", 1, 0, 1, (), WAY),
-        Adverts("B3", 1, 0, 1, (), (("B2", -1),)),
-        Adverts("B3", 1, 0, 1, (), (("B2", 1 << 63),)),
-        Copies(ENTERED, Publication("p", 1, EVENT), MINE, ()),
+        Adverts(owner="B3", incarnation=1, since=0, version=1, entries=(), trace=()),
+        Adverts(owner="B3", incarnation=1, since=0, version=0, entries=(), trace=WAY),
+        Adverts(owner="B3/x", incarnation=1, since=0, version=1, entries=(), trace=WAY),
+        Adverts(owner="B3", incarnation=1, since=0, version=1, entries=(), trace=(("B2", -1),)),
+        Adverts(owner="B3", incarnation=1, since=0, version=1, entries=(), trace=(("B2", 1 << 63),)),
+        Copies(entered=ENTERED, publication=Publication("p", 1, EVENT), targets=MINE, trace=()),
         copies(Publication("p", 1, EVENT, count=0)),
         copies(Publication("p", 1, EVENT, count=2)),
         Routed(("B1",), (), Applied("B2", 1, 1, 1, 1, 1)),
-        routed(Delta("B1", 1, 0, 1, 1, (Considered("B1", 1, 1),), (), ())),
-        routed(Delta("B2/x", 1, 0, 1, 1, (Considered("B1", 1, 1),), (), ())),
+        routed(replace(DELTA, home="B1")),
+        routed(replace(DELTA, home="B2/x")),
         routed(Claim("B2", "ada", SOURCE, 0, False, (SOURCE,))),
-        handing(Deliver(2, 0, 0, "p", 2, False, b"{}", ("all",), 2, b"", (b"",))),
-        handing(Deliver(2, 0, 0, "p", 2, False, b"{}\n{}", ("all", "more"), 2, b"", (b"",))),
-        handing(Deliver(2, 0, 0, "p", 2, False, b"{}\n{}", ("all",), 2, b"", (b"\7\0",))),
-        Travel(ENTERED, Publication("p", 1, b""), Leg((), "B2", "B1", MINE, b"", Budget(), 9), WAY),
+        handing(replace(BATCH, event=b"{}")),
+        handing(replace(BATCH, subscriptions=("all", "more"))),
+        handing(replace(BATCH, picked=(b"\7\0",))),
+        Travel(ENTERED, Publication("p", 1, b""), LEG, WAY),
     ],
 )  # fmt: skip
 def test_what_no_broker_says_is_refused(message: AnyMessage) -> None:
@@ -114,7 +140,20 @@ def test_a_root_that_cannot_be_filed_is_left_out() -> None:
     watched = Watched()
     bad = [Subscription(id="s/" + "i" * 1_022), Subscription(id="s/filter", filter="n >"), Subscription(id="s/good")]
     roots = tuple(Interest(1, one) for one in bad)
-    watched.say(routed(Delta("B2", 1, 0, 1, 1, (Considered("B1", 1, 1),), roots, ())))
+    watched.say(
+        routed(
+            Delta(
+                home="B2",
+                incarnation=1,
+                previous=0,
+                number=1,
+                position=1,
+                considered=(Considered("B1", 1, 1),),
+                roots=roots,
+                ended=(),
+            )
+        )
+    )
     assert watched.broker.refused == 2
     answers = [one.body for one in watched.sent if isinstance(one, Routed) and isinstance(one.body, Applied)]
     assert [(answer.number, answer.position) for answer in answers] == [(1, 1)]
@@ -138,10 +177,20 @@ def test_a_copy_that_cannot_be_read_is_a_gap(publication: Publication) -> None:
     watched.say(copies(publication))
     last = publication.sequence
     follower = Target("B1", 1, 1, last)
-    watched.say(Copies(ENTERED, Publication("p", last + 1, EVENT), (follower,), WAY))
+    watched.say(Copies(entered=ENTERED, publication=Publication("p", last + 1, EVENT), targets=(follower,), trace=WAY))
     told = [one for one in watched.sent if isinstance(one, (Deliver, Gap))]
     assert [(type(one), one.number) for one in told] == [(Gap, 1), (Deliver, 2)]
-    assert told[0] == Gap(1, 0, 0, "p", 1, last, False, "unreadable", ("all",))
+    assert told[0] == Gap(
+        number=1,
+        after=0,
+        behind=0,
+        publisher="p",
+        first=1,
+        last=last,
+        fast=False,
+        reason="unreadable",
+        subscriptions=("all",),
+    )
 
 
 def test_a_copy_of_what_entered_here_does_not_come_back_to_this_home() -> None:
@@ -154,7 +203,16 @@ def test_a_copy_of_what_entered_here_does_not_come_back_to_this_home() -> None:
 def test_what_is_for_another_broker_is_passed_on() -> None:
     """Whether it can be carried out is for its target to judge: a home's own Delta may come back to it on the way."""
     watched = Watched()
-    delta = Delta("B1", 1, 0, 1, 1, (Considered("B2", 1, 1),), (), ())
+    delta = Delta(
+        home="B1",
+        incarnation=1,
+        previous=0,
+        number=1,
+        position=1,
+        considered=(Considered("B2", 1, 1),),
+        roots=(),
+        ended=(),
+    )
     watched.say(Routed(("B2",), (("B3", 128), ("B2", 128)), delta))
     assert isinstance(watched.sent[-1], Routed)
     assert (watched.sent[-1].targets, watched.sent[-1].body, watched.broker.refused) == (("B2",), delta, 0)

@@ -9,7 +9,16 @@ from agvent.wire.client_messages import Deliver, Gap
 
 
 def delivery(number: int, publisher: str, behind: int) -> Deliver:
-    return Deliver(number, number - 1, behind, publisher, number, False, b"", ("s",))
+    return Deliver(
+        number=number,
+        after=number - 1,
+        behind=behind,
+        publisher=publisher,
+        sequence=number,
+        fast=False,
+        event=b"",
+        subscriptions=("s",),
+    )
 
 
 def test_a_large_delivery_holds_back_its_own_publisher_only() -> None:
@@ -37,7 +46,7 @@ def test_what_went_from_the_brokers_queue_is_not_waited_for() -> None:
     for one in (delivery(1, "p", 0), delivery(2, "q", 0)):
         inbox.take(one)
     inbox.begin_anew()
-    third = Deliver(3, 1, 0, "q", 3, False, b"", ("s",))
+    third = Deliver(number=3, after=1, behind=0, publisher="q", sequence=3, fast=False, event=b"", subscriptions=("s",))
     assert (inbox.take(delivery(1, "p", 0)), inbox.take(third), inbox.received) == ([], [third], 3)
 
 

@@ -11,7 +11,7 @@ def attached(session: Session, incarnation: int) -> list[Subscribe]:
     """What the session says of subscriptions when its broker, in this incarnation, has welcomed it."""
     session.link_up()
     session.take()
-    session.receive(Attached("b1", incarnation, 64))
+    session.receive(Attached(broker="b1", incarnation=incarnation, credit=64))
     return [message for message in session.take() if isinstance(message, Subscribe)]
 
 

@@ -23,10 +23,19 @@ def test_the_largest_event_fits_the_messages_that_carry_it() -> None:
     passed = tuple(f"{number:064}" for number in range(limits.HOPS_MAX))
     trace = tuple((name, 1 << 48) for name in passed)
     entered = Entered("B1", 1, 1, fitting(answers))
-    leg = Journey((), "B1", "B2", targets, bytes(limits.SNAPSHOT_BYTES_MAX), Budget(), 1, passed)
+    leg = Journey(
+        path=(),
+        origin="B1",
+        to="B2",
+        targets=targets,
+        snapshot=bytes(limits.SNAPSHOT_BYTES_MAX),
+        budget=Budget(),
+        deadline=1,
+        passed=passed,
+    )
     for message in (
         Publish(publication),
-        Copies(entered, publication, targets, trace, before=passed),
+        Copies(entered=entered, publication=publication, targets=targets, trace=trace, before=passed),
         Travel(entered, publication, leg, trace),
     ):
         assert size_of(message) <= limits.MESSAGE_BYTES_MAX

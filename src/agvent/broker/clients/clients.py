@@ -70,7 +70,7 @@ class Clients:
         self.attached = Attachments(out)
         self.publishing = Publishing(tables, entry, prefetch, self.attached, out)
         self._untold: dict[str, dict[str, None]] = {}  # clients that are away -> types whose last publisher went
-        self._do: dict[type, Callable[[str, str, Any, int], None]] = {
+        self.messages: dict[type, Callable[[str, str, Any, int], None]] = {
             Advertise: self._advertise,
             Unadvertise: self._unadvertise,
             GetAdvertisements: self._get_advertisements,
@@ -84,13 +84,13 @@ class Clients:
     def came(self, link: str, message: AnyMessage, now: int) -> None:
         if isinstance(message, Attach):
             self._attach(link, message, now)
-        elif link in self.attached and type(message) in self._do:
+        elif link in self.attached and type(message) in self.messages:
             client = self.attached[link].client
             if client not in self.tables.deliveries.clients:
                 self.lost_link(link)
                 return
             try:
-                self._do[type(message)](link, client, message, now)
+                self.messages[type(message)](link, client, message, now)
             except AgventError as error:
                 self.out.send(link, _refused(message, str(error)))
 
@@ -178,15 +178,15 @@ class Clients:
     def _attached(self, client: HomeClient, accepted: tuple[int, int]) -> Attached:
         versions = (one.number for one in self.tables.local.current.values() if one.client == client.name)
         return Attached(
-            self.tables.name,
-            self.tables.incarnation,
-            limits.PUBLISH_CREDIT,
-            accepted[False],
-            accepted[True],
-            client.durable.received,
-            client.fast.received,
-            max(versions, default=0),
-            moves_of(client.name),
+            broker=self.tables.name,
+            incarnation=self.tables.incarnation,
+            credit=limits.PUBLISH_CREDIT,
+            sequence=accepted[False],
+            fast_sequence=accepted[True],
+            received=client.durable.received,
+            fast_received=client.fast.received,
+            version=max(versions, default=0),
+            moves=moves_of(client.name),
         )
 
     def _move(self, link: str, client: str, message: Move, now: int) -> None:

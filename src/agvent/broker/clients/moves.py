@@ -1,15 +1,25 @@
 """Clients that move from one home to another, with nothing lost, doubled or out of order.
 
-The client attaches to the new home, says its subscriptions there, and where it was before (Move). From the attaching on
-what comes for it waits. The new home asks the old one for what it has (Claim), again and again until all is there: each
-answer (Handing) continues after the number that is on the new home's disk. When the new home's subscriptions are in
-force at every broker, the Claim says so, and the old home closes its own. Until then both may be sent an event; after
-that only the new one is. When the copies from before the close have come, and the last delivery was taken, the old home
-is drained and forgets the client.
+The states of a move at the new home (move_state.py), each with the step that leads to it:
 
-What comes to either home waits at the new one. When the old one is drained, the new one marks a position of its stream,
-and when nothing from before that can come any more, it has everything and puts it in order (`handover.py`). The price
-is that a client whose old home is away waits for it, up to a bound.
+    expected   the client attached and said that it was elsewhere; what comes for it waits from now on
+    asking     it has said its subscriptions and where it was (Move); the old home is asked for its queue (Claim)
+    marked     the old home is drained; a position of the stream is marked, and what came before that is awaited
+    done       both queues are one, in the order of each publisher's sequences, and go to the client
+
+Each answer of the old home (Handing) continues after the number that is on the new home's disk, so a lost one is asked
+for again. When the new home's subscriptions are in force at every broker, the Claim says so, and the old home closes
+its own. When the copies from before that have come, and the last delivery was taken, it forgets the client. Invariants:
+
+- At every moment each broker sends the client's events to one of the two homes, or to both.
+- The old home drops a delivery only after it is on the new home's disk.
+- The new home sends the client no durable event before the move is done. So order holds, and repeats are dropped here.
+
+To close at the old home first is the obvious alternative, and wrong: an event that enters before all brokers know the
+new home would come to neither. To deliver at once at the new home is wrong too: what the old home has is older.
+
+The price is time: a client whose old home is away waits for it, up to MOVE_WAIT_US, and then is told of a gap. A move
+costs both queues once over the network, and a Delta to every entry. A home that was given up is asked to close later.
 """
 
 from __future__ import annotations

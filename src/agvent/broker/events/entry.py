@@ -1,7 +1,25 @@
 """Events at their entry: matched to homes, given their epoch, written down.
 
-A step never waits for a program: an event whose behaviours must be asked waits here, and its publisher's next ones
-behind it, until the driver has the answers.
+The states of a publication:
+
+    waiting    behind its publisher's earlier ones, or for the answers of its behaviours, or for its route
+    accepted   one record has its epoch, its homes, and the predecessor of its copy to each
+    ready      the record is on disk: copies may leave, and the publisher is told
+
+`run` says what an event waits for: the number of a Run, the negative number of an Execute, or 0. Invariants:
+
+- A publisher's events are accepted in the order of their sequences, durable and fast ones apart. So an acknowledgement
+  of one is an acknowledgement of all before it, and the chains to the homes have no gap.
+- The first of each queue waits for an answer or a route: if it waited for nothing, it would be accepted or refused.
+- The homes of an event are those that its epoch says, also if its behaviours took a second to answer.
+
+To call a behaviour within the step is the obvious alternative, and wrong: one slow program would hold up every client
+of the broker, and the step would not replay. To keep the homes that were found before the call is wrong too: a
+subscription that was confirmed meanwhile would miss the event. So an event is matched again when its answers are here.
+Answers are kept, and only calls that have none are made: it ends when no filter asks anything new.
+
+Cost: one look at the index of interests and one at the local one; a second of both with behaviours. A batch without
+behaviours is matched at once. An event that waits delays its own publisher only.
 """
 
 from __future__ import annotations
@@ -257,7 +275,9 @@ class EventEntry:
         assert entering.event.cargo is not None
         budget = bounded(entering.event.cargo.budget or Budget())
         name, targets = self.tables.name, tuple(self._targets(entering.publication, homes, is_local=False))
-        return Journey((), name, name, targets, b"", budget, now + budget.time_us)
+        return Journey(
+            path=(), origin=name, to=name, targets=targets, snapshot=b"", budget=budget, deadline=now + budget.time_us
+        )
 
     def _accept_decided(
         self, entering: EnteringEvent, homes: list[str], local: list[Version], decision: Decision, now: int
@@ -273,7 +293,10 @@ class EventEntry:
         self.out.record(accepted)
         self.transit.ready(key_of(accepted.entered, publication), now)
         instance = instance_of(accepted.entered, publication, ())
-        self.stops.legs.stop(Report(*instance.fields, self.tables.name, outcome.declined, (), outcome.reasons))
+        report = Report(
+            *instance.fields, broker=self.tables.name, declined=outcome.declined, returned=(), reasons=outcome.reasons
+        )
+        self.stops.legs.stop(report)
 
 
 def is_self_routing(event: Event) -> bool:

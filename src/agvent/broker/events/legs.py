@@ -92,7 +92,7 @@ class Legs:
         spent = "hops" if left.hops < 0 else "bytes" if left.bytes < 0 else ""
         if spent:
             instance = instance_of(travel.entered, travel.publication, journey.path)
-            self._halt(journey.origin, Halted(*instance.fields, self.tables.name, SPENT[spent]), now)
+            self._halt(journey.origin, Halted(*instance.fields, broker=self.tables.name, reason=SPENT[spent]), now)
             return
         onward = msgspec.structs.replace(
             travel,
@@ -122,7 +122,7 @@ class Legs:
         """Sends again what was not answered in time; ends the legs whose own time is over."""
         for errand in list(self.tables.journeys.errands.values()):
             if errand.leg is not None and errand.leg.journey.deadline <= now:
-                self.halted(Halted(*errand.instance.fields, self.tables.name, SPENT["time"]), now)
+                self.halted(Halted(*errand.instance.fields, broker=self.tables.name, reason=SPENT["time"]), now)
         overdue = [errand for errand in self.tables.journeys.errands.values() if 0 < errand.due <= now]
         for errand in overdue:
             errand.attempt += 1
@@ -155,7 +155,9 @@ class Legs:
         if errand is None or errand.leg is None:
             return
         declined = tuple(target.home for target in errand.leg.journey.targets)
-        report = Report(*instance.fields, halted.broker, declined, (), (halted.reason,))
+        report = Report(
+            *instance.fields, broker=halted.broker, declined=declined, returned=(), reasons=(halted.reason,)
+        )
         if self.tables.journeys.is_entry(report):
             self.reported(report, now)
         else:

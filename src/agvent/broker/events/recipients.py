@@ -35,7 +35,7 @@ def recipients_of_batch(publication: Publication, found: Found, had: Collection[
     """Of a batch, without the events that came before by another entry."""
     if publication.to or publication.destinations:
         to = parsed_to(publication.to)
-        found = [one for one in found if admits(to, publication.destinations, one[0])]
+        found = [(version, places) for version, places in found if admits(to, publication.destinations, version)]
     if had:
         found = _without(found, publication.count, had)
     by_client: dict[str, tuple[list[tuple[str, int]], list[bytes]]] = {}

@@ -128,7 +128,18 @@ class Stops:
             path, here = (*journey.path, number), self.tables.name
             passed = (*journey.passed, here)
             if theirs:
-                legs.append(Journey(path, here, departure.broker, theirs, snapshot, share, journey.deadline, passed))
+                legs.append(
+                    Journey(
+                        path=path,
+                        origin=here,
+                        to=departure.broker,
+                        targets=theirs,
+                        snapshot=snapshot,
+                        budget=share,
+                        deadline=journey.deadline,
+                        passed=passed,
+                    )
+                )
         return tuple(legs)
 
     # Landing

@@ -52,6 +52,10 @@ class Gossip:
         for adverts in self.tables.advertisements.missing(work.hello.known):
             self._tell(neighbour, adverts, self._claim(adverts.owner))
 
+    def lost_link(self, neighbour: str) -> None:
+        """The neighbour gets no changes until its next Hello is answered."""
+        self.greeted.pop(neighbour, None)
+
     def _claim(self, owner: str) -> Trace:
         """The trace of something told from memory: this broker knows a way to the owner, at this cost."""
         cost = self.router.routes.cost(owner)
@@ -59,13 +63,13 @@ class Gossip:
 
     def _tell(self, neighbour: str, adverts: Adverts, trace: Trace) -> None:
         onward = Adverts(
-            adverts.owner,
-            adverts.incarnation,
-            adverts.since,
-            adverts.version,
-            adverts.entries,
-            self.router.routes.extended(trace, neighbour),
-            adverts.gone,
+            owner=adverts.owner,
+            incarnation=adverts.incarnation,
+            since=adverts.since,
+            version=adverts.version,
+            entries=adverts.entries,
+            trace=self.router.routes.extended(trace, neighbour),
+            gone=adverts.gone,
         )
         self.router.tell(neighbour, onward)
 
@@ -151,7 +155,19 @@ class Gossip:
         entries = () if entry is None else (entry,)
         incarnation = incarnation or self.tables.incarnation
         self._own(Owned(owner, incarnation, version + 1, entries, gone))
-        self.out.after_sync(Flood(Adverts(owner, incarnation, version, version + 1, entries, (), gone)))
+        self.out.after_sync(
+            Flood(
+                Adverts(
+                    owner=owner,
+                    incarnation=incarnation,
+                    since=version,
+                    version=version + 1,
+                    entries=entries,
+                    trace=(),
+                    gone=gone,
+                )
+            )
+        )
         return version + 1
 
     def flood(self, work: Flood) -> None:

@@ -1,11 +1,26 @@
 """A home's stream of subscription changes, to each entry broker that its subscriptions concern.
 
-One Delta at a time is on its way to an entry; what changes meanwhile is in the next one. A Delta is the difference
-between the roots the entry has and those it should have, so it is right whatever happened in between, and a repeat is
-recognised by its number. Entries that need the same Delta get one message.
+A home's changes have positions 1, 2, 3, … A Delta tells an entry the roots at one position: the subscriptions that no
+other covers. Only one Delta is on its way to an entry. The states of a stream:
 
-A number is the broker's boot in the upper half and a count below, so it grows across restarts. After a restart nothing
-is known of what the entries have, and each gets everything.
+    unknown    `number` is 0, as after a restart: the next Delta has everything
+    current    the entry has all that concerns it
+    behind     something changed (`dirty`, `wanted`), or the entry advertised something (`considered`)
+    under way  `sent` is a Delta without its Applied; it is repeated, and changes wait for the next one
+
+Invariants, for each entry: `settled` ≤ `position` ≤ `told` ≤ the home's position. It has applied the stream up to
+`position`; no copy of it carries a position above `told`, and none on its way carries one below `settled`. A Delta
+leaves only when the records that it speaks of are on disk: a restart could give its positions to other changes.
+
+A message for each change is the obvious alternative, and wrong: one that is lost or overtaken leaves an entry with
+roots that nobody knows to be wrong, and events are missed. A Delta is the difference between the roots that the entry
+has and those that it should have. So it is right whatever happened in between, a repeat is recognised by its number,
+and a subscription that opened and closed meanwhile costs nothing.
+
+A number is the broker's boot in the upper half and a count below, so it grows across restarts.
+
+Cost: a change touches the entries whose advertisements overlap its type. A Delta looks at the keys that changed, not at
+all; entries that need the same one get one message. The memory is one number for each root and entry.
 """
 
 from __future__ import annotations

@@ -127,7 +127,15 @@ class Advertisements:
             changed = sorted((e for e in owner.entries.values() if e.version > since), key=lambda e: e.version)
             for part in portions(changed):
                 version = owner.version if part[-1:] == tuple(changed[-1:]) else part[-1].version
-                yield Adverts(name, owner.incarnation, since, version, part, (), owner.gone)
+                yield Adverts(
+                    owner=name,
+                    incarnation=owner.incarnation,
+                    since=since,
+                    version=version,
+                    entries=part,
+                    trace=(),
+                    gone=owner.gone,
+                )
                 since = version
 
     def overlaps(self, owner: str, type: str | None) -> bool:

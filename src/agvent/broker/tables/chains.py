@@ -1,11 +1,24 @@
 """Copies that reach their home: each in its turn, each once.
 
-An entry's copies for a home form a chain for each publisher: a copy names the sequence before it. The home takes the
-next one of the chain, drops what it had, and keeps what is early, on its own disk, until the one before came. So one
-number for each chain is all that de-duplication and order need to remember; `repeats` has what came by two entries.
+A chain is the copies of one publisher from one entry to this home. Each copy names its predecessor: the sequence of the
+copy before it in the chain. A copy that comes is one of three:
 
-Chains of fast events are in memory, at both ends: one that an entry began before a crash of its own goes no further,
-and another one takes its place.
+    repeat   its sequence is at most `last`, or it waits here already: it is dropped, and confirmed again
+    next     its predecessor is at most `last`: it arrives, and `last` becomes its sequence
+    early    its predecessor has not come: it is kept in `early`, on this broker's disk, until that one has
+
+Invariants: `last` only grows along a chain; everything of the chain up to `last` has arrived; every copy in `early` is
+later than `last`. So one number for each chain is all that order and de-duplication need, and one number confirms many
+copies to the entry.
+
+To go by the sequences alone is the obvious alternative, and wrong: a home gets only the events that it wants. It could
+not tell a late event from an unwanted one. A set of the ids that came is wrong too: it grows without bound, or forgets
+and delivers twice. `repeats` has the events that came by two entries.
+
+Chains of fast events are in memory at both ends. A crash of the entry ends such a chain, and a new one with a higher
+boot takes its place.
+
+Cost: one number for each entry and publisher. An arrival looks at the early copies of its own chain.
 """
 
 from __future__ import annotations
@@ -143,7 +156,16 @@ class Chains:
         for chain, waiting in self.early.items():
             if not chain.boot:
                 for early in waiting.values():
-                    yield Kept(Copies(early.entered, early.publication, (early.target,), early.trace, 0, early.lost))
+                    yield Kept(
+                        Copies(
+                            entered=early.entered,
+                            publication=early.publication,
+                            targets=(early.target,),
+                            trace=early.trace,
+                            attempt=0,
+                            lost=early.lost,
+                        )
+                    )
 
     def void(self, entry: str, incarnation: int) -> None:
         """An entry lost its disk: what it was before sends nothing any more, and what waits for it waits for

@@ -1,8 +1,25 @@
 """Copies this broker answers for, and where each stands.
 
-A copy is an event for one home. It waits for a route, is sent to a neighbour, and is taken when the neighbour has it
-on disk. Then a broker on the way lets it go; the entry keeps it, handed over, until the home confirms it, and sends it
-again if that takes too long. Whatever was sent and not answered when its time is over waits again.
+A copy is an event for one home. Custody is the duty to keep it until another broker answers for it. The states:
+
+    WAITING     it needs a route, and room at the neighbour
+    SENT        a neighbour was sent it, and has not said Took
+    HANDED      at the entry only: the neighbour has it on disk, the home has not confirmed it
+    DELEGATED   at the entry only: a self-routing agvent carries it, so nothing is sent from here
+
+Took ends custody at a broker on the way. At the entry the copy becomes HANDED, and the home's Confirm ends it. After a
+timeout or a lost link the copy is WAITING again; the next attempt takes another route if there is one. Invariants:
+
+- The entry has a durable event on disk until every home has confirmed it. So no broker on the way can lose it.
+- A broker on the way drops a copy when the next broker has it on disk, or after TRANSIT_KEEP_US.
+- An event is in `held` exactly while some copy of it is owed. The other tables are indexes and sums over `held`, and
+  `check` computes them again.
+- A copy that is given up (quota, expired, declined) stays as a link of its chain, without its content. The home would
+  wait for it otherwise (chains.py).
+
+Custody that passes from hop to hop is the obvious alternative, and wrong: a broker on the way that never returns would
+take acknowledged events with it. Custody at the entry alone is wrong too: each lost link would cost the whole path
+again, not one hop. Fast events have the same states in memory, and no records.
 
 Cost: a step looks at the events that wait, a confirmation at those for its home, a tick at all; there are at most
 COPIES_MAX.
@@ -214,7 +231,17 @@ class Custody:
             if not key.boot:
                 for reason in dict.fromkeys(held.lost.get(home, "") for home in held.copies):
                     targets = tuple(c.target for home, c in held.copies.items() if held.lost.get(home, "") == reason)
-                    yield Kept(Copies(held.entered, held.publication, targets, held.trace, 0, reason, held.before))
+                    yield Kept(
+                        Copies(
+                            entered=held.entered,
+                            publication=held.publication,
+                            targets=targets,
+                            trace=held.trace,
+                            attempt=0,
+                            lost=reason,
+                            before=held.before,
+                        )
+                    )
 
     def beyond_quota(self) -> list[tuple[str, EventKey]]:
         """What entered here for homes that have not taken it for so long that they would fill this broker: for each of
@@ -414,13 +441,13 @@ class Custody:
         lost = held.lost.get(copies[0].target.home, "")
         publication = msgspec.structs.replace(held.publication, event=b"") if lost else held.publication
         return Copies(
-            held.entered,
-            publication,
-            tuple(copy.target for copy in copies),
-            trace,
-            max(copy.came + copy.attempt for copy in copies),
-            lost,
-            held.before,
+            entered=held.entered,
+            publication=publication,
+            targets=tuple(copy.target for copy in copies),
+            trace=trace,
+            attempt=max(copy.came + copy.attempt for copy in copies),
+            lost=lost,
+            before=held.before,
         )
 
     def check(self) -> None:

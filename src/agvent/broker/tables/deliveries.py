@@ -205,7 +205,17 @@ class Deliveries:
         moving.taken = moving.sources[0].received if moving.sources else 0
         moving.mark = record.mark
         if record.reason:
-            gap = Gap(0, 0, 0, "", 0, 0, False, record.reason, record.subscriptions)
+            gap = Gap(
+                number=0,
+                after=0,
+                behind=0,
+                publisher="",
+                first=0,
+                last=0,
+                fast=False,
+                reason=record.reason,
+                subscriptions=record.subscriptions,
+            )
             moving.hand([Passed(gap, 0)])
 
     def give_up(self, homes: tuple[Source, ...]) -> None:
@@ -331,7 +341,17 @@ def _delivery(record: Arrived, ids: tuple[str, ...], picks: tuple[bytes, ...]) -
     if record.lost:
         publisher, sequence, fast = publication.publisher, publication.sequence, publication.fast
         first, last = (max(record.after + 1, record.entered.began), sequence) if publisher else (0, 0)
-        return Gap(0, 0, 0, publisher, first, last, fast, record.lost, ids)
+        return Gap(
+            number=0,
+            after=0,
+            behind=0,
+            publisher=publisher,
+            first=first,
+            last=last,
+            fast=fast,
+            reason=record.lost,
+            subscriptions=ids,
+        )
     return delivery_of(publication, ids, picks)
 
 
@@ -343,15 +363,15 @@ def _passed(delivery: Deliver | Gap, expires: int) -> list[Passed]:
 
 def _held(client: HomeClient, moving: MoveState) -> MoveInProgress:
     return MoveInProgress(
-        client.name,
-        client.claimed,
-        moving.origin,
-        moving.sources,
-        moving.taken,
-        tuple(moving.handed),
-        tuple(moving.waiting),
-        moving.mark,
-        moving.is_done,
-        moving.ended,
-        moving.inherited,
+        client=client.name,
+        claimed=client.claimed,
+        origin=moving.origin,
+        sources=moving.sources,
+        taken=moving.taken,
+        handed=tuple(moving.handed),
+        waiting=tuple(moving.waiting),
+        mark=moving.mark,
+        is_done=moving.is_done,
+        ended=moving.ended,
+        inherited=moving.inherited,
     )

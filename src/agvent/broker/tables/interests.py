@@ -35,6 +35,14 @@ class Home(msgspec.Struct):
     roots: dict[str, int] = {}
 
 
+class PartialDelta(msgspec.Struct):
+    """The parts of a home's newest Delta that have come, by their places."""
+
+    incarnation: int
+    number: int
+    parts: dict[int, Delta]
+
+
 class Interests:
     """`epoch` only grows."""
 
@@ -49,23 +57,23 @@ class Interests:
         self._changes = 0  # of `_index`
         self._foreseen: dict[int, tuple[Event, list[int]]] = {}  # of an event, its words of `_index`
         self._foreseen_at = 0
-        self._parts: dict[str, tuple[tuple[int, int], dict[int, Delta]]] = {}  # home -> of its last Delta what came
+        self._partial: dict[str, PartialDelta] = {}  # by home; none whose parts are all here
         self.refused = 0  # roots that could not be filed, since the start
 
     def gathered(self, delta: Delta) -> Delta | None:
         """A Delta of which all parts are here; None as long as some are not."""
         if delta.parts == 1:
             return delta
-        number = (delta.incarnation, delta.number)
-        known = self._parts.get(delta.home)
-        if known is None or known[0] < number:
-            known = self._parts[delta.home] = (number, {})
-        if known[0] == number:
-            known[1][delta.part] = delta
-        if known[0] != number or len(known[1]) < delta.parts:
+        known = self._partial.get(delta.home)
+        if known is None or (known.incarnation, known.number) < (delta.incarnation, delta.number):
+            known = self._partial[delta.home] = PartialDelta(delta.incarnation, delta.number, {})
+        if (known.incarnation, known.number) != (delta.incarnation, delta.number):
             return None
-        del self._parts[delta.home]
-        parts = [part for _, part in sorted(known[1].items())]
+        known.parts[delta.part] = delta
+        if len(known.parts) < delta.parts:
+            return None
+        del self._partial[delta.home]
+        parts = [known.parts[place] for place in sorted(known.parts)]
         roots = tuple(root for part in parts for root in part.roots)
         ended = tuple(key for part in parts for key in part.ended)
         return msgspec.structs.replace(delta, roots=roots, ended=ended, part=0, parts=1)
@@ -149,7 +157,7 @@ class Interests:
 
     def void(self, name: str, incarnation: int) -> None:
         """A home lost its disk or left: what it wanted before is no more."""
-        self._parts.pop(name, None)
+        self._partial.pop(name, None)
         home = self.homes.get(name)
         if home is not None and home.incarnation < incarnation:
             self._end(name, list(home.roots))

@@ -132,7 +132,8 @@ class Journeys:
                 del self.errands[instance]
                 homes = tuple(target.home for target in errand.leg.journey.targets if target.home != owner)
                 if instance.entry != self.name:
-                    begun.append(self._report(Report(*instance.fields, self.name, (), homes, ())))
+                    report = Report(*instance.fields, broker=self.name, declined=(), returned=homes, reasons=())
+                    begun.append(self._report(report))
         return ErrandsBegun(tuple(begun))
 
     # Snapshots
@@ -161,7 +162,14 @@ def report_of(record: Visited, broker: str) -> Report | None:
         return None
     instance = instance_of(record.entered, record.publication, record.journey.path)
     nor_here = bool(outcome.skipped and outcome.reasons) and not outcome.deliveries
-    return Report(*instance.fields, broker, outcome.declined, outcome.returned, outcome.reasons, nor_here)
+    return Report(
+        *instance.fields,
+        broker=broker,
+        declined=outcome.declined,
+        returned=outcome.returned,
+        reasons=outcome.reasons,
+        nor_here=nor_here,
+    )
 
 
 def instance_of_report(report: Report) -> InstanceKey:

@@ -12,32 +12,32 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from agvent import limits
+from agvent.event import EventId
 from agvent.wire.batches import without
 from agvent.wire.broker_messages import Passed
 from agvent.wire.client_messages import Deliver, Gap, Source
 
-EventKey = tuple[str, int]
-"""Publisher and sequence; of a notice, the last sequence it speaks of."""
+
+def event_of(delivery: Deliver | Gap) -> EventId:
+    """Its event; of a notice, the last event that it speaks of."""
+    return EventId(delivery.publisher, delivery.sequence if isinstance(delivery, Deliver) else delivery.last)
 
 
-def event_of(delivery: Deliver | Gap) -> EventKey:
-    return (delivery.publisher, delivery.sequence if isinstance(delivery, Deliver) else delivery.last)
-
-
-def merged(handed: Sequence[EventKey], waiting: Sequence[EventKey]) -> Iterator[tuple[bool, int]]:
+def merged(handed: Sequence[EventId], waiting: Sequence[EventId]) -> Iterator[tuple[bool, int]]:
     """Two lists, each in order for every publisher, as one that is: from which one each is (handed: True), and where in
     it it stands.
 
-    >>> list(merged([("p", 1), ("p", 4)], [("q", 9), ("p", 2), ("p", 5)]))
+    >>> handed = [EventId("p", 1), EventId("p", 4)]
+    >>> list(merged(handed, [EventId("q", 9), EventId("p", 2), EventId("p", 5)]))
     [(True, 0), (False, 1), (True, 1), (False, 0), (False, 2)]
     """
     left: dict[str, list[int]] = {}  # publisher -> places in `waiting`, the next one last
     for place in range(len(waiting) - 1, -1, -1):
-        left.setdefault(waiting[place][0], []).append(place)
+        left.setdefault(waiting[place].publisher, []).append(place)
     gone: set[int] = set()
     for place, (publisher, sequence) in enumerate(handed):
         places = left.get(publisher, [])
-        while places and waiting[places[-1]][1] < sequence:
+        while places and waiting[places[-1]].sequence < sequence:
             gone.add(places[-1])
             yield False, places.pop()
         yield True, place
@@ -118,7 +118,17 @@ class MoveState(msgspec.Struct):
             before = gaps.pop(gone.publisher, None)
             first, ids = (min(first, before.first), before.subscriptions) if before is not None else (first, ())
             ids = tuple(sorted({*ids, *gone.subscriptions}))
-            gaps[gone.publisher] = Gap(0, 0, 0, gone.publisher, first, last, False, reason, ids)
+            gaps[gone.publisher] = Gap(
+                number=0,
+                after=0,
+                behind=0,
+                publisher=gone.publisher,
+                first=first,
+                last=last,
+                fast=False,
+                reason=reason,
+                subscriptions=ids,
+            )
         self.waiting_bytes -= _bytes_in(self.waiting[:count])
         self.waiting = [*(Passed(gap, 0) for gap in gaps.values()), *self.waiting[count:]]
 
@@ -138,7 +148,7 @@ class MoveState(msgspec.Struct):
 
     def queue(self) -> Iterator[Passed]:
         """What was handed over and what waited, in order, without what came both ways."""
-        had: dict[tuple[int, EventKey], set[str]] = {}  # by the publisher's life, too
+        had: dict[tuple[int, EventId], set[str]] = {}  # by the publisher's life, too
         for passed in self.handed:
             if isinstance(passed.delivery, Deliver):
                 key = (passed.delivery.life, event_of(passed.delivery))

@@ -129,15 +129,15 @@ class Queue(msgspec.Struct):
             first, final = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.first, gone.sequence)
             before = gaps.pop(gone.publisher, None)
             gaps[gone.publisher] = Gap(
-                number,
-                0,
-                0,
-                gone.publisher,
-                min(first, before.first) if before else first,
-                max(final, before.last) if before else final,
-                fast,
-                reason,
-                tuple(sorted({*gone.subscriptions, *(before.subscriptions if before else ())})),
+                number=number,
+                after=0,
+                behind=0,
+                publisher=gone.publisher,
+                first=min(first, before.first) if before else first,
+                last=max(final, before.last) if before else final,
+                fast=fast,
+                reason=reason,
+                subscriptions=tuple(sorted({*gone.subscriptions, *(before.subscriptions if before else ())})),
             )
         self.waiting = {**{gap.number: gap for gap in gaps.values()}, **self.waiting}
         self.sent_waiting += sum(gap.number <= self.sent for gap in gaps.values())
@@ -158,6 +158,13 @@ def _size(delivery: Deliver | Gap) -> int:
 
 def _gap(delivery: Deliver, reason: str) -> Gap:
     return Gap(
-        delivery.number, 0, 0, delivery.publisher, delivery.first, delivery.sequence, delivery.fast,
-        reason, delivery.subscriptions,
-    )  # fmt: skip
+        number=delivery.number,
+        after=0,
+        behind=0,
+        publisher=delivery.publisher,
+        first=delivery.first,
+        last=delivery.sequence,
+        fast=delivery.fast,
+        reason=reason,
+        subscriptions=delivery.subscriptions,
+    )

@@ -101,7 +101,20 @@ async def past_of(subscribed: OpenSubscription, log: Path, since: datetime | Non
             )
     id = subscribed.subscription.id
     if history.dropped:
-        yield _item(Gap(0, 0, 0, "", 0, 0, False, "retention", (id,)), id)
+        yield _item(
+            Gap(
+                number=0,
+                after=0,
+                behind=0,
+                publisher="",
+                first=0,
+                last=0,
+                fast=False,
+                reason="retention",
+                subscriptions=(id,),
+            ),
+            id,
+        )
     chunks = history.chunks()
     while (records := await asyncio.to_thread(next, chunks, None)) is not None:
         for record in records:
@@ -142,7 +155,16 @@ def _delivery(record: LoggedEvent, subscription: str) -> Item:
     assert event.id is not None
     is_fast = record.quality == "fast"
     content = encode_event(event)
-    message = Deliver(0, 0, 0, event.id.publisher, event.id.sequence, is_fast, content, (subscription,))
+    message = Deliver(
+        number=0,
+        after=0,
+        behind=0,
+        publisher=event.id.publisher,
+        sequence=event.id.sequence,
+        fast=is_fast,
+        event=content,
+        subscriptions=(subscription,),
+    )
     return _item(message, subscription)
 
 

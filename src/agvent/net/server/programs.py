@@ -207,7 +207,9 @@ class ProgramRunner:
         for brought in code:
             found.setdefault(brought.program, []).append(brought)
         self._code = found
-        self._refused = {key: why for key, why in self._refused.items() if key[1] in found}
+        self._refused = {
+            (publisher, program): why for (publisher, program), why in self._refused.items() if program in found
+        }
 
     def _bring(self, host: HostProcess, publisher: str, work: list[Task | Arrival | Stop]) -> None:
         """In a thread: the host gets the programs of these agvents that it has not, the publisher's own if there are

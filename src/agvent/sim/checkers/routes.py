@@ -34,7 +34,7 @@ def misrouted(world: World, ledger: Ledger) -> list[str]:
             found.append(f"{_shown(record)} is a {name} and declined {outcome.declined} at {broker}")
         elif name == "Picky":
             wrong = [key for key in keys if contexts[broker, *key].get("floor") != event.attributes["price"] % 3]
-            found += [f"{_shown(record)} is picky and was delivered to {key[0]} at {broker}" for key in wrong]
+            found += [f"{_shown(record)} is picky and was delivered to {key} at {broker}" for key, _ in wrong]
     return found + [
         f"{agvent.publisher}:{agvent.sequence} is frugal and was delivered at {sorted(homes)}"
         for agvent, homes in delivered.items()

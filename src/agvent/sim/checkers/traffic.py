@@ -26,7 +26,7 @@ def wasted(world: World, ledger: Ledger) -> list[str]:
     senders = {(hop.event, hop.source) for hop in world.hops}
     wanted = {(*_event(accepted), home) for accepted in ledger.events for home in _wanting(accepted, ledger)}
     return found + [
-        f"{hop.event[0]}:{hop.event[1]} reached {hop.target}, where nobody wants it"
+        f"{hop.event.publisher}:{hop.event.sequence} reached {hop.target}, where nobody wants it"
         for hop in world.hops
         if not (_is_wanted(hop, wanted) if hop.target in hop.homes else (hop.event, hop.target) in senders)
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
-from agvent.sim.ledger import Heads, Ledger, is_for
+from agvent.sim.ledger import DueDelivery, Heads, Ledger, is_for
 from agvent.sim.world import ClientTold, World
 from agvent.wire.client_messages import Subscribe, Subscribed
 
@@ -38,7 +38,7 @@ def _interrupted(world: World, ledger: Ledger, client: str, id: str, message: Su
         for entry, publication in [(accepted.record.entered.entry, accepted.record.publication)]
         if message.confirmed.get(entry, accepted.record.entered.epoch + 1) <= accepted.record.entered.epoch
         and is_for(accepted, versions[0])
-        and (client, id, publication.publisher, publication.sequence) not in ledger.in_force
+        and DueDelivery(client, id, publication.publisher, publication.sequence) not in ledger.in_force
     ]
 
 

@@ -20,7 +20,23 @@ from agvent.wire.client_messages import Deliver
 
 def item(number: int) -> Item:
     return Delivery(
-        Incoming(Deliver(number, 0, 0, "ada", number, False, b"", ("s",)), lambda *_: None), 0, b"", number, "s"
+        Incoming(
+            Deliver(
+                number=number,
+                after=0,
+                behind=0,
+                publisher="ada",
+                sequence=number,
+                fast=False,
+                event=b"",
+                subscriptions=("s",),
+            ),
+            lambda *_: None,
+        ),
+        0,
+        b"",
+        number,
+        "s",
     )
 
 

@@ -45,7 +45,9 @@ def test_the_life_of_an_agvent_is_among_its_hops() -> None:
 
 def test_an_agvent_that_was_let_in_is_disposed_of_in_the_end() -> None:
     """By its subscriber, or when its time is over: at its expiry, without one after an hour."""
-    delivery = Deliver(1, 0, 0, "house", 1, False, booked(), ("s",))
+    delivery = Deliver(
+        number=1, after=0, behind=0, publisher="house", sequence=1, fast=False, event=booked(), subscriptions=("s",)
+    )
     kept, short, gone = RecentHops("B1"), RecentHops("B1"), RecentHops("B1")
     for memory, expires in ((kept, 0), (short, 20), (gone, 20)):
         memory.visited(delivery, "ann", ArrivalReply(), 10, expires=expires)
