@@ -23,7 +23,7 @@ from agvent import limits
 from agvent.agents.authoring.agvent import Agvent
 from agvent.agents.authoring.filter_warnings import warnings_of
 from agvent.errors import CallerError, RequestRefusedError
-from agvent.event import Budget, Event
+from agvent.event import Budget, Event, microseconds
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
 from agvent.net.client.advertising import AdvertisedType, class_of, named_type
@@ -106,6 +106,7 @@ class Client:
         """The latest failures of this client's agvents: behaviours and routes that failed, and budgets that ran out."""
 
     async def __aenter__(self) -> Self:
+        self._publications.begin()
         self._dispatch.begin()
         try:
             await self._connection.open()
@@ -298,8 +299,14 @@ class Client:
         """Publishes an event, and returns when a broker has it on disk; with `fast`, when it has it in memory.
 
         `budget` is for a self-routing agvent. `failures` has what goes wrong with an agvent later."""
-        options = PublishOptions(to=to, destinations=destinations, expires=expires, fast=fast, budget=budget)
-        return await self._publications.publish(event, options)
+        publications = self._publications
+        if self._session.unacknowledged_events >= limits.CLIENT_UNACKNOWLEDGED_MAX:
+            await publications.wait_for_room()
+        if isinstance(event, Agvent):
+            event = await self._event_of(event, budget)
+        ends = microseconds(expires) if expires is not None else 0
+        sequence = self._session.publish(event, to=to, destinations=tuple(destinations), expires=ends, fast=fast)
+        return publications.receipt(sequence, await publications.settled(sequence, fast=fast), fast=fast)
 
     async def publish_batch(
         self,

@@ -46,6 +46,8 @@ class Incoming:
         return dict(zip(self.message.subscriptions, places, strict=True))
 
     def _wanted(self) -> list[int]:
+        if self._count == 1:  # the common case, and a short way for it
+            return [len(self._places)]
         if all(len(places) == self._count for places in self._places.values()):
             return [len(self._places)] * self._count
         wanted = [0] * self._count
@@ -69,6 +71,8 @@ class Incoming:
         """The part of the message for one subscription."""
         if isinstance(self.message, Gap):
             return GapNotice(self, self.message, id)
+        if self.message.count == 1:
+            return Delivery(self, 0, self.message.event, self.message.sequence, id)
         places = self._places[id]
         if len(places) > 1:
             return Batch(self, places, id)

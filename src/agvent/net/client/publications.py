@@ -32,7 +32,7 @@ WaitingCaller = tuple[int, asyncio.Future[Published]]
 
 
 class PublishOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of `Client.publish` and `publish_batch`."""
+    """The options of `Client.publish_batch`."""
 
     to: str = ""
     destinations: Sequence[str] = ()
@@ -60,15 +60,13 @@ class Publications:
         self._has_room = asyncio.Event()
         self._closed = ""  # why no broker takes anything any more
 
-    async def publish(self, event: Publishable, options: PublishOptions) -> Receipt:
-        given = options.for_session
-        if self._is_full:
-            await self._wait_for_room()
-        if isinstance(event, Agvent):
-            event = await self._event_of(event, options.budget)
-        sequence = self._session.publish(event, **given)
-        published = await self._settled(sequence, fast=options.fast)
-        reason = self._refused.pop((options.fast, sequence), None) if self._refused else None
+    def begin(self) -> None:
+        """Callers wait on this event loop."""
+        self._loop = asyncio.get_running_loop()
+
+    def receipt(self, sequence: int, published: Published, *, fast: bool) -> Receipt:
+        """The receipt of one settled event; a RefusedError if its broker refused it."""
+        reason = self._refused.pop((fast, sequence), None) if self._refused else None
         if reason is not None:
             raise RefusedError({0: reason}, [])
         return Receipt(EventId(self._session.client, sequence), published.entry, published.epoch)
@@ -81,9 +79,9 @@ class Publications:
         remaining = iter(rows_of(events))
         while chunk := list(islice(remaining, limits.BATCH_EVENTS_MAX)):
             made = await self._made(chunk, options.budget)
-            if self._is_full:
+            if self.is_full:
                 self._send()
-                await self._wait_for_room()
+                await self.wait_for_room()
             try:
                 last = self._session.publish_batch(made, **given)
             except CallerError as error:
@@ -91,7 +89,7 @@ class Publications:
             sequences.append(range(last - len(made) + 1, last + 1))
         if not sequences:
             return ()
-        published = await self._settled(sequences[-1][-1], fast=options.fast)
+        published = await self.settled(sequences[-1][-1], fast=options.fast)
         every = sequences[0] if len(sequences) == 1 else [*chain.from_iterable(sequences)]
         return self._receipts(every, published, fast=options.fast)
 
@@ -101,24 +99,25 @@ class Publications:
     async def _stopped_at(self, error: CallerError, sequences: list[range], *, fast: bool) -> CallerError:
         """The error of a chunk, with a hint that says how many events before it were published."""
         if sequences:
-            await self._settled(sequences[-1][-1], fast=fast)
+            await self.settled(sequences[-1][-1], fast=fast)
             error.hint = f"the first {sum(map(len, sequences)):,} events were published, and none of the others"
         return error
 
     @property
-    def _is_full(self) -> bool:
+    def is_full(self) -> bool:
+        """Are so many events unacknowledged that the next one has to wait?"""
         return self._session.unacknowledged_events >= limits.CLIENT_UNACKNOWLEDGED_MAX
 
-    async def _wait_for_room(self) -> None:
-        while self._is_full:
+    async def wait_for_room(self) -> None:
+        while self.is_full:
             if self._closed:
                 raise CallerError(self._closed)
             self._has_room.clear()
             await self._has_room.wait()
 
-    def _settled(self, sequence: int, *, fast: bool) -> asyncio.Future[Published]:
+    def settled(self, sequence: int, *, fast: bool) -> asyncio.Future[Published]:
         """Await it until every publication up to a sequence is accepted or refused."""
-        answer: asyncio.Future[Published] = asyncio.get_running_loop().create_future()
+        answer: asyncio.Future[Published] = self._loop.create_future()
         self._waiting[fast].append((sequence, answer))
         self._send()
         return answer
