@@ -10,10 +10,12 @@ from lxml import etree
 
 from agvent import limits
 from agvent.errors import FilterError
+from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.subscription import Subscription
-from agvent.filters.tree import Condition
+from agvent.filters.tree import Condition, XPath
 from agvent.filters.xpath import format_xpath, parse_xpath
+from agvent.filters.xpath_evaluate import excess
 from agvent.filters.xpath_tokens import OPERATOR_NAMES
 from agvent.filters.xpath_tree import FUNCTIONS, NODES
 from agvent.matching.encoders.xml_values import number_of
@@ -108,9 +110,20 @@ def xpaths() -> st.SearchStrategy[str]:
 @CHECKED
 @given(text=xpaths(), xml=documents())
 def test_our_answer_is_libxml2s(text: str, xml: str) -> None:
-    """Parsing, canonical form and compilation change nothing."""
+    """Parsing, canonical form and compilation change nothing. Beyond the bound on its work the answer is unknown."""
+    condition, event = parse_xpath(PROLOG + text), Event(xml=xml)
     wanted = etree.XPath(f"boolean(self::node()[boolean({text})])", namespaces={"m": "urn:m"})(etree.fromstring(xml))
-    assert evaluate(parse_xpath(PROLOG + text), {"$xml": xml}) is wanted
+    assert isinstance(condition, XPath)
+    assert evaluate(condition, event) is (wanted if excess(condition, event) is None else None)
+
+
+def test_a_small_document_can_ask_for_too_much_work() -> None:
+    """The bound grows with the size to the power of the texts that are read together."""
+    condition = parse_xpath("translate(a, a, a)")
+    assert isinstance(condition, XPath)
+    small, larger = (Event(xml=f"<a>{'<a></a>' * count}</a>") for count in (1, 400))
+    assert [excess(condition, event) is None for event in (small, larger)] == [True, False]
+    assert [evaluate(condition, event) for event in (small, larger)] == [False, None]
 
 
 @CHECKED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import closing
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -11,6 +13,7 @@ from agvent.net.fleet.fleet import free_ports
 from agvent.net.fleet.follow import Follower
 from agvent.net.fleet.local import local_broker
 from agvent.net.link.address import address_of
+from agvent.net.link.dial import ask
 from agvent.spark.analysis.analyse import analyse
 from agvent.spark.audits.audit import audit
 
@@ -26,8 +29,10 @@ def test_a_network_is_audited_while_it_runs(spark: SparkSession, tmp_path: Path)
         local_broker("B2", data=disks[1], port=second, neighbours={"B1": b1}) as other,
         connect(one, name="ada") as ada,
         connect(other, name="ben") as ben,
+        closing(Follower(log, disks)) as follower,
     ):
-        follower = Follower(log, disks)
+        while len(asyncio.run(ask(address_of(one), "status"))["brokers"]) < 2:
+            pass
         dear = ben.subscribe("price > 4", id="dear")
         for price in range(10):
             ada.publish({"price": price})
@@ -41,7 +46,6 @@ def test_a_network_is_audited_while_it_runs(spark: SparkSession, tmp_path: Path)
         verdict = audit(spark, log).verdict
         counts = (verdict.durable.expected, verdict.durable.delivered, verdict.is_fine)
         links = analyse(spark, log).tables()["links"].collect()
-        follower.close()
     assert counts == (5, 5, True)
     assert [(row["from_broker"], row["to_broker"], row["copies"]) for row in links] == [("B1", "B2", 5)]
 
