@@ -170,12 +170,12 @@ class HoldsAllBack(KeepsAllCopies):
 
 class KeepsAllDeliveries(Broken):
     def spoil(self) -> None:
-        self.tables.deliveries.over_quota = lambda *, fast: []  # type: ignore[method-assign]
+        self.tables.deliveries.over_quota = lambda changed, *, fast: []  # type: ignore[method-assign]
 
 
 class KeepsAllBesideAMove(Broken):
     def spoil(self) -> None:
-        self.tables.deliveries.crowded = list  # type: ignore[method-assign]
+        self.tables.deliveries.crowded = lambda changed: []  # type: ignore[method-assign]
 
 
 class TakesAllThatIsHandedOver(Broken):

@@ -6,6 +6,7 @@ import pytest
 
 from agvent import limits
 from agvent.broker.broker import Broker
+from agvent.broker.notices import QueuesChanged
 from agvent.broker.records import Arrived, CaughtUp
 from agvent.broker.tables.deliveries import HomeClient
 from agvent.broker.tables.move_state import MoveState
@@ -440,7 +441,7 @@ class DoesNotSort(Broken):
         self.tables._apply[CaughtUp] = lambda record: caught_up(self, record, without_repeats=True)
 
 
-def caught_up(broker: Broker, record: CaughtUp, *, without_repeats: bool) -> None:
+def caught_up(broker: Broker, record: CaughtUp, *, without_repeats: bool) -> QueuesChanged:
     """One list behind the other."""
     client = broker.tables.deliveries.clients[record.client]
     moving = client.moving
@@ -454,7 +455,7 @@ def caught_up(broker: Broker, record: CaughtUp, *, without_repeats: bool) -> Non
             client.durable.add(passed.delivery, passed.expires)
     moving.handed, moving.waiting, moving.is_done = [], [], True
     del broker.tables.deliveries.moving[record.client]
-    broker.tables.deliveries.stir(record.client)
+    return QueuesChanged((record.client,))
 
 
 class TakesRepeats(Broken):
@@ -470,13 +471,14 @@ class DoesNotWait(Broken):
     def spoil(self) -> None:
         deliveries = self.tables.deliveries
 
-        def arrive(record: Arrived) -> None:
+        def arrive(record: Arrived) -> QueuesChanged:
             ways: list[tuple[HomeClient, MoveState | None]] = [(one, one.moving) for one in deliveries.clients.values()]
             for client, _ in ways:
                 client.moving = None
-            type(deliveries).arrive(deliveries, record)
+            changed = type(deliveries).arrive(deliveries, record)
             for client, moving in ways:
                 client.moving = moving
+            return changed
 
         deliveries.arrive = arrive  # type: ignore[method-assign]
 

@@ -10,6 +10,7 @@ import pytest
 
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Effect, Input
+from agvent.broker.notices import QueuesChanged
 from agvent.broker.records import Record
 from agvent.broker.value import dumped
 from agvent.sim.run import run
@@ -71,7 +72,7 @@ def test_a_copy_shares_nothing_with_its_original() -> None:
     other = copy.deepcopy(one)
     before = dumped(one)
     other.router.up("B", "link")
-    other.tables.deliveries.stir("ann")
+    other.out.notify(QueuesChanged(("ann",)))
     assert dumped(one) == before
     assert dumped(other) != before
 

@@ -6,7 +6,8 @@ it is on disk (outbox.py). docs/broker.md is the design.
 
 Layers, lowest first; each imports only from those before it:
 
-    records     every change of the tables; with `interface`, `outbox` and `pending`, the data that all parts share
+    records     every change of the tables; with `interface`, `notices`, `outbox` and
+                `pending`, the data that all parts share
     tables      what a broker knows; changes only by a record
     prefetch    what the events of a step match, asked of the tables together
     routing     which neighbour a message goes to

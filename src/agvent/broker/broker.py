@@ -11,7 +11,7 @@ from agvent.broker.clients.guests import Guests
 from agvent.broker.clients.moves import Moves
 from agvent.broker.events.entry import EventEntry
 from agvent.broker.events.home import HomeArrivals
-from agvent.broker.events.legs import AgventStopped, Legs
+from agvent.broker.events.legs import Legs
 from agvent.broker.events.stops import EntryRoute, Stops
 from agvent.broker.events.transit import Transit
 from agvent.broker.interest.changes import Changes
@@ -31,6 +31,7 @@ from agvent.broker.interface import (
     Tick,
     Wake,
 )
+from agvent.broker.notices import AgventStopped
 from agvent.broker.outbox import Outbox, Works
 from agvent.broker.pending import (
     AnswerHello,
@@ -192,6 +193,7 @@ class Broker:
         self.transit.restart(now)
         self.home.restart()
         self.legs.restart()
+        self.clients.restart()
         self.streams.hold_until(self.out.number)
 
     def step(self, inputs: Iterable[Input], now: int) -> list[Effect]:

@@ -5,8 +5,8 @@ the disk, so it is put down here as data, a `Work`, with the number of the last 
 says `Synced` the work is carried out, oldest first. Nothing waits in a closure: `Broker.check` looks at the queue, and
 a copy of a broker in the middle of a run has a queue of its own.
 
-A `Notice` is what one part has to say to another within a step: a type lost its last publisher, a client was claimed by
-another home. They are handed over at the end of a step; one that comes up after that is handed over in the next.
+A `Notice` (notices.py) is what one part has to say to another within a step: a queue changed, a type lost its last
+publisher. They are handed over at the end of a step; one that comes up after that is handed over in the next.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from agvent.broker.interface import Append, Effect, Send
+from agvent.broker.notices import Notice
 from agvent.broker.records import Record
 from agvent.wire.messages import AnyMessage
 
@@ -26,12 +27,8 @@ class Work(msgspec.Struct, frozen=True, gc=False):
     """Something that is to be done later. pending.py has all kinds of it."""
 
 
-class Notice(msgspec.Struct, frozen=True, gc=False):
-    """Something that one part tells another at the end of the step."""
-
-
 N = TypeVar("N", bound=Notice)
-Apply = Callable[[Record], Notice | None]
+Apply = Callable[[Record], tuple[Notice, ...]]
 Works = Mapping[type[Work], Callable[[Any], None]]
 
 
@@ -52,9 +49,7 @@ class Outbox:
     def record(self, record: Record, *, durable: bool = True) -> None:
         """Changes the tables by a record, which goes to the journal unless it is about a fast event. One that cannot be
         applied is not written down: every restart would fail on it."""
-        notice = self._apply(record)
-        if notice is not None:
-            self._notices.append(notice)
+        self._notices += self._apply(record)
         if durable:
             self._records.append(record)
             self.number += 1

@@ -12,13 +12,14 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.clients.attachments import Attachments
-from agvent.broker.clients.moves import ClientClaimed, Moves
+from agvent.broker.clients.moves import Moves
 from agvent.broker.clients.publishing import Publishing
 from agvent.broker.events.entry import EventEntry
 from agvent.broker.interest.changes import Changes
-from agvent.broker.interest.gossip import Gossip, TypesGone
+from agvent.broker.interest.gossip import Gossip
 from agvent.broker.interest.requests import Requests
 from agvent.broker.interest.streams import Streams
+from agvent.broker.notices import ClientClaimed, QueuesChanged, TypesGone
 from agvent.broker.outbox import Outbox
 from agvent.broker.pending import DeliverQueues, OpenAdvertise, OpenSubscribe, TellClient, WelcomeClient
 from agvent.broker.prefetch import Prefetch
@@ -94,6 +95,10 @@ class Clients:
             except AgventError as error:
                 self.out.send(link, _refused(message, str(error)))
 
+    def restart(self) -> None:
+        """The queues that the journal left are looked at once."""
+        self.out.notify(QueuesChanged(tuple(self.tables.deliveries.clients)))
+
     def lost_link(self, link: str) -> None:
         attachment = self.attached.pop(link, None)
         self.publishing.lost_link(link)
@@ -137,6 +142,7 @@ class Clients:
             client = self.tables.deliveries.clients[work.client]
             self.out.send(work.link, self._attached(client, work.accepted))
             self.tables.deliveries.attach(client.name, work.link)
+            self.out.notify(QueuesChanged((client.name,)))
             self._tell_untold(work.link, client.name)
 
     def _take_over(self, old: str, link: str) -> None:
@@ -316,7 +322,7 @@ class Clients:
             self.out.record(Acknowledged(client.name, number, now))
         if client.fast.received < fast_number <= client.fast.number:
             client.fast.acknowledge(fast_number)
-            self.tables.deliveries.stir(client.name)
+            self.out.notify(QueuesChanged((client.name,)))
 
     def flush(self, now: int) -> None:
         """Answers, notices and deliveries that may go out now."""
@@ -331,15 +337,25 @@ class Clients:
         if gone_types:
             self._tell_gone_types(gone_types)
         self.publishing.publish_waiting(now)
-        for name, number in self.tables.deliveries.over_quota(fast=False):
+        self._flush_queues(now)
+
+    def _flush_queues(self, now: int) -> None:
+        """Drops what is too much in the queues that changed, and sends the rest when it is on disk."""
+        deliveries = self.tables.deliveries
+        notices = self.out.notices(QueuesChanged)
+        if not notices:
+            return
+        named = dict.fromkeys(name for notice in notices for name in notice.clients)
+        changed = {name: None for name in named if name in deliveries.clients}  # the others have left since
+        for name, number in deliveries.over_quota(changed, fast=False):
             self.out.record(Noticed(name, number, "quota"))
-        for name, count in self.tables.deliveries.crowded():
+        for name, count in deliveries.crowded(changed):
             self.out.record(Curtailed(name, count, "quota"))
-        for name, number in self.tables.deliveries.over_quota(fast=True):
-            queue = self.tables.deliveries.clients[name].fast
+        for name, number in deliveries.over_quota(changed, fast=True):
+            queue = deliveries.clients[name].fast
             self.tables.fast_lost["quota"] += queue.let_go(number, "quota", fast=True)
-        until = self.tables.deliveries.take_stirred()
-        if until:
+        if changed:
+            until = tuple((name, deliveries.clients[name].durable.number) for name in changed)
             self.out.after_sync(DeliverQueues(until, now))
 
     def deliver(self, work: DeliverQueues) -> None:

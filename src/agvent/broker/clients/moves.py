@@ -30,7 +30,8 @@ from agvent import limits
 from agvent.broker.interest.changes import Changes
 from agvent.broker.interest.gossip import Gossip
 from agvent.broker.interest.streams import Streams
-from agvent.broker.outbox import Notice, Outbox
+from agvent.broker.notices import ClientClaimed
+from agvent.broker.outbox import Outbox
 from agvent.broker.pending import SendClaim, SendHanding
 from agvent.broker.records import Acknowledged, CaughtUp, Claimed, Handed, HandedOver, Joined, Left, Moved, Parted
 from agvent.broker.routing.router import Router
@@ -42,12 +43,6 @@ from agvent.wire.batches import after_number
 from agvent.wire.broker_messages import Claim, Handing, Passed
 from agvent.wire.client_messages import Deliver, Source
 from agvent.wire.names import name_of
-
-
-class ClientClaimed(Notice, frozen=True):
-    """Another home claimed a client: its links here are of the past."""
-
-    client: str
 
 
 class Moves:

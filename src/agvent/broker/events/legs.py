@@ -12,23 +12,17 @@ import msgspec
 
 from agvent import limits
 from agvent.agents.travel.manager_agent import SPENT
-from agvent.broker.outbox import Notice, Outbox
+from agvent.broker.notices import AgventStopped, ErrandsBegun
+from agvent.broker.outbox import Outbox
 from agvent.broker.pending import SendRouted, StartErrands
 from agvent.broker.records import InstanceKey, LegEnded, Reported
 from agvent.broker.routing.router import Router
-from agvent.broker.tables.journeys import Errand, ErrandsBegun, instance_of, instance_of_report, told
+from agvent.broker.tables.journeys import Errand, instance_of, instance_of_report, told
 from agvent.broker.tables.tables import Tables
 from agvent.event import Budget
 from agvent.wire.broker_messages import Halted, Inquiry, Landed, Report, Travel
 from agvent.wire.client_messages import Stopped
 from agvent.wire.parts import Answered, Publication
-
-
-class AgventStopped(Notice, frozen=True):
-    """Something went wrong with an agvent: its publisher is to be told, if it is here."""
-
-    publisher: str
-    stopped: Stopped
 
 
 class Legs:

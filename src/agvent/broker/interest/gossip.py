@@ -10,7 +10,8 @@ from agvent import limits
 from agvent.broker.events.recipients import grouped
 from agvent.broker.interest.streams import Streams
 from agvent.broker.interface import Forgotten
-from agvent.broker.outbox import Notice, Outbox
+from agvent.broker.notices import TypesGone
+from agvent.broker.outbox import Outbox
 from agvent.broker.pending import AnswerHello, Emit, Flood, SendRouted
 from agvent.broker.records import Arrived, Owned
 from agvent.broker.routing.router import Router
@@ -18,12 +19,6 @@ from agvent.broker.tables.chains import Chain
 from agvent.broker.tables.tables import Tables
 from agvent.wire.broker_messages import Adverts, Answer, Applied, Delta, Entry, Hello, Seek
 from agvent.wire.parts import Entered, Publication, Trace
-
-
-class TypesGone(Notice, frozen=True):
-    """The last publishers of these types went: the clients that ask for them are to be told."""
-
-    types: tuple[str, ...]
 
 
 class Gossip:

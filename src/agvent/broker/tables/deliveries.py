@@ -8,11 +8,12 @@ queue.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import msgspec
 
 from agvent import limits
+from agvent.broker.notices import QueuesChanged
 from agvent.broker.records import (
     Acknowledged,
     Arrived,
@@ -70,7 +71,6 @@ class Deliveries:
 
     def __init__(self) -> None:
         self.clients: dict[str, HomeClient] = {}
-        self._stirred: dict[str, None] = {}  # clients to whom something may have to be sent
         self.moving: dict[str, None] = {}  # exactly the clients that are
         self.gone_guests: dict[str, None] = {}  # exactly the guests that are not attached
         self.given_up: dict[tuple[str, str], Source] = {}  # homes that have to close a client's part, if they return
@@ -153,18 +153,18 @@ class Deliveries:
             if client.is_moving:
                 self.moving[record.client] = None
 
-    def arrive(self, record: Arrived) -> None:
+    def arrive(self, record: Arrived) -> QueuesChanged:
         expires = record.publication.expires
         for place, (name, versions) in enumerate(record.deliveries):
             ids = tuple(key.partition("/")[2] for key, _ in versions)
             client, delivery = self.clients[name], _delivery(record, ids, record.places[place] if record.places else ())
-            self._stirred[name] = None
             if record.publication.fast:
                 client.fast.add(delivery, expires)
             elif client.moving is not None and not client.moving.is_done:
                 client.moving.wait(_passed(delivery, expires))
             else:
                 client.durable.add(delivery, expires)
+        return QueuesChanged(tuple(name for name, _ in record.deliveries))
 
     # Moves
 
@@ -226,7 +226,7 @@ class Deliveries:
     def part(self, record: Parted) -> None:
         self.given_up.pop((record.broker, record.client), None)
 
-    def catch_up(self, record: CaughtUp) -> None:
+    def catch_up(self, record: CaughtUp) -> QueuesChanged:
         moving = self._moving(record.client)
         durable = self.clients[record.client].durable
         for passed in moving.queue():
@@ -234,16 +234,15 @@ class Deliveries:
         moving.handed, moving.waiting, moving.is_done = [], [], True
         moving.handed_bytes = moving.waiting_bytes = 0
         del self.moving[record.client]
-        self._stirred[record.client] = None
+        return QueuesChanged((record.client,))
 
     def curtail(self, record: Curtailed) -> None:
         self._moving(record.client).let_go(record.count, record.reason)
 
-    def crowded(self) -> list[tuple[str, int]]:
-        """Clients on their way that got something and now have too much waiting here, each with how many of the oldest
-        must go."""
-        names = [name for name in self.moving if name in self._stirred]
-        found = [(name, self._moving(name).excess()) for name in names]
+    def crowded(self, changed: Collection[str]) -> list[tuple[str, int]]:
+        """Of these clients those on their way that have too much waiting here, each with how many of the oldest must
+        go."""
+        found = [(name, self._moving(name).excess()) for name in self.moving if name in changed]
         return [(name, count) for name, count in found if count]
 
     def _moving(self, client: str) -> MoveState:
@@ -259,7 +258,6 @@ class Deliveries:
 
     def leave(self, record: Left) -> None:
         del self.clients[record.client]
-        self._stirred.pop(record.client, None)
         self.moving.pop(record.client, None)
         self.gone_guests.pop(record.client, None)
         keys = self._keys[name_of(record.client)]
@@ -267,9 +265,9 @@ class Deliveries:
         if not keys:
             del self._keys[name_of(record.client)]
 
-    def acknowledge(self, record: Acknowledged) -> None:
+    def acknowledge(self, record: Acknowledged) -> QueuesChanged:
         self.clients[record.client].durable.acknowledge(record.number)
-        self._stirred[record.client] = None
+        return QueuesChanged((record.client,))
 
     def owes(self, key: str) -> bool:
         """Does something wait for a subscription, or may something be handed over for it?"""
@@ -278,7 +276,7 @@ class Deliveries:
         waiting = (*client.durable.waiting.values(), *client.fast.waiting.values())
         return client.is_moving or any(id in one.subscriptions for one in waiting)
 
-    def void(self, key: str) -> None:
+    def void(self, key: str) -> QueuesChanged:
         """A subscription ended, and is owed nothing."""
         name, _, id = key.partition("/")
         client = self.clients[name]
@@ -286,34 +284,20 @@ class Deliveries:
         client.fast.void(id)
         if client.moving is not None and not client.moving.is_done:
             client.moving.void(id)
-        self._stirred[name] = None
+        return QueuesChanged((name,))
 
     def notice(self, record: Noticed) -> None:
         self.clients[record.client].durable.let_go(record.number, record.reason, fast=False)
 
-    def over_quota(self, *, fast: bool) -> list[tuple[str, int]]:
-        """Clients that got something and now have too much in one of their queues, each with the last number to let
-        go."""
-        clients = [self.clients[name] for name in self._stirred]
+    def over_quota(self, changed: Iterable[str], *, fast: bool) -> list[tuple[str, int]]:
+        """Of these clients those that have too much in one of their queues, each with the last number to let go."""
+        clients = [self.clients[name] for name in changed]
         found = [(one.name, (one.fast if fast else one.durable).excess()) for one in clients]
         return [(name, number) for name, number in found if number]
-
-    def stir(self, name: str) -> None:
-        """Something may have to be sent to a client."""
-        self._stirred[name] = None
-
-    def take_stirred(self) -> tuple[tuple[str, int], ...]:
-        """The clients to whom something may have to be sent, each with the last number of its durable queue; given
-        once."""
-        if not self._stirred:
-            return ()
-        stirred, self._stirred = self._stirred, {}
-        return tuple((name, self.clients[name].durable.number) for name in stirred)
 
     def attach(self, name: str, link: str) -> None:
         """From now on the client gets, over this link, what it has not acknowledged."""
         client = self.clients[name]
-        self._stirred[name] = None
         self.gone_guests.pop(name, None)
         client.link = link
         client.durable.begin_anew()

@@ -12,7 +12,7 @@ from typing import Final
 import msgspec
 
 from agvent import limits
-from agvent.broker.outbox import Notice
+from agvent.broker.notices import ErrandsBegun
 from agvent.broker.records import (
     Accepted,
     ExecutedHere,
@@ -29,12 +29,6 @@ from agvent.wire.parts import Entered, Publication
 
 EXECUTED_TOGETHER: Final = 1_024
 """Instances in one record of a snapshot, some 100 KB."""
-
-
-class ErrandsBegun(Notice, frozen=True):
-    """Errands that began with a record: they may leave when it is on disk."""
-
-    instances: tuple[InstanceKey, ...]
 
 
 class Leg(msgspec.Struct, frozen=True):

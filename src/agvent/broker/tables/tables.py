@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from agvent.broker.outbox import Notice
+from agvent.broker.notices import ErrandsBegun, Notice, QueuesChanged
 from agvent.broker.records import (
     Accepted,
     Acknowledged,
@@ -84,7 +84,7 @@ class Tables:
         self.deliveries = Deliveries()
         self.journeys = Journeys(name, incarnation)
         self.fast_lost: Counter[str] = Counter()  # reason -> fast events lost here since the start; in no record
-        self._apply: dict[type[Record], Callable[[Any], Notice | None]] = {
+        self._apply: dict[type[Record], Callable[[Any], Notice | tuple[Notice, ...] | None]] = {
             Booted: self._booted,
             Owned: self._owned,
             Opened: self._opened,
@@ -135,15 +135,18 @@ class Tables:
         """Has another broker said that this one never returns?"""
         return self.advertisements.incarnation(self.name) > self.incarnation
 
-    def apply(self, record: Record) -> Notice | None:
-        """Changes the tables by a record, and says what a part above has to do about it."""
-        return self._apply[type(record)](record)
+    def apply(self, record: Record) -> tuple[Notice, ...]:
+        """Changes the tables by a record, and says what the parts above have to do about it."""
+        notices = self._apply[type(record)](record)
+        if notices is None:
+            return ()
+        return notices if isinstance(notices, tuple) else (notices,)
 
     def _booted(self, record: Booted) -> None:
         self.boot = record.boot
         self.deliveries.booted(record)
 
-    def _owned(self, record: Owned) -> Notice | None:
+    def _owned(self, record: Owned) -> ErrandsBegun | None:
         before = self.advertisements.incarnation(record.owner)
         self.advertisements.apply(record)
         self.code.apply(record)
@@ -176,37 +179,39 @@ class Tables:
         self.local.marked(record)
         self.interests.changed_here(record.epoch)
 
-    def _closed(self, record: Closed) -> None:
+    def _closed(self, record: Closed) -> QueuesChanged | None:
         self.local.closed(record)
         self.interests.changed_here(record.epoch)
-        if not record.replaced:
-            self.deliveries.void(record.key)
+        return None if record.replaced else self.deliveries.void(record.key)
 
-    def _accepted(self, record: Accepted) -> Notice | None:
+    def _accepted(self, record: Accepted) -> tuple[Notice, ...]:
         self.custody.accept(record)
         if record.outcome is not None:
             return self._accepted_agvent(record, record.outcome)
         self.chains.accept(record)
-        return None
+        return ()
 
-    def _accepted_agvent(self, record: Accepted, outcome: Outcome) -> Notice:
+    def _accepted_agvent(self, record: Accepted, outcome: Outcome) -> tuple[Notice, ...]:
         """One that finds its own way has been at its entry: what arrives here arrives with the same record."""
         key = key_of(record.entered, record.publication)
         self.custody.delegate(key, [target.home for leg in outcome.legs for target in leg.targets])
-        begun = self.journeys.accept(record, outcome)
+        notices: tuple[Notice, ...] = (self.journeys.accept(record, outcome),)
         for target in record.targets:
             if target.home == self.name:
-                self._arrived(Arrived(record.entered, record.publication, target.predecessor, "", outcome.deliveries))
-        return begun
+                arrived = Arrived(record.entered, record.publication, target.predecessor, "", outcome.deliveries)
+                notices += (self._arrived(arrived),)
+        return notices
 
-    def _visited(self, record: Visited) -> Notice:
+    def _visited(self, record: Visited) -> tuple[Notice, ...]:
+        notices: tuple[Notice, ...] = ()
         if record.arrives:
-            self._arrived(Arrived(record.entered, record.publication, record.after, "", record.outcome.deliveries))
-        begun = self.journeys.visit(record)
+            arrived = Arrived(record.entered, record.publication, record.after, "", record.outcome.deliveries)
+            notices = (self._arrived(arrived),)
+        notices += (self.journeys.visit(record),)
         report = report_of(record, self.name)
         if report is not None and self.journeys.is_entry(report):
             self._settle(report)
-        return begun
+        return notices
 
     def _reported(self, record: Reported) -> None:
         self.journeys.reported(record)
@@ -222,8 +227,8 @@ class Tables:
         key = EventKey(self.name, self.incarnation, record.publisher, record.sequence, 0)
         self.custody.delegate(key, record.homes)
 
-    def _ended(self, record: Ended) -> None:
-        self.deliveries.void(record.key)
+    def _ended(self, record: Ended) -> QueuesChanged:
+        return self.deliveries.void(record.key)
 
     def _given_up(self, record: GivenUp) -> None:
         self.deliveries.give_up(record.homes)
@@ -235,9 +240,9 @@ class Tables:
         self.custody.keep(record)
         self.chains.keep(record)
 
-    def _arrived(self, record: Arrived) -> None:
+    def _arrived(self, record: Arrived) -> QueuesChanged:
         self.chains.apply(record)
-        self.deliveries.arrive(record)
+        return self.deliveries.arrive(record)
 
     # Snapshots
 
