@@ -321,7 +321,7 @@ class Clients:
         if client.durable.received < number <= client.durable.number:
             self.out.record(Acknowledged(client.name, number, now))
         if client.fast.received < fast_number <= client.fast.number:
-            client.fast.acknowledge(fast_number)
+            self.tables.deliveries.acknowledge_fast(client.name, fast_number)
             self.out.notify(QueuesChanged((client.name,)))
 
     def flush(self, now: int) -> None:
@@ -352,8 +352,7 @@ class Clients:
         for name, count in deliveries.crowded(changed):
             self.out.record(Curtailed(name, count, "quota"))
         for name, number in deliveries.over_quota(changed, fast=True):
-            queue = deliveries.clients[name].fast
-            self.tables.fast_lost["quota"] += queue.let_go(number, "quota", fast=True)
+            self.tables.lose_fast("quota", deliveries.let_go_fast(name, number, "quota"))
         if changed:
             until = tuple((name, deliveries.clients[name].durable.number) for name in changed)
             self.out.after_sync(DeliverQueues(until, now))

@@ -85,7 +85,7 @@ class HomeArrivals:
     def _count_lost(self, events: int) -> None:
         """Fast events that did not come because of a crash: at most so many."""
         if events:
-            self.tables.fast_lost["crash"] += events
+            self.tables.lose_fast("crash", events)
 
     @property
     def is_waiting(self) -> bool:

@@ -59,24 +59,23 @@ class Legs:
 
     def _wait(self, instances: Iterable[InstanceKey]) -> None:
         for instance in instances:
-            if instance in self.tables.journeys.errands:
-                self.tables.journeys.errands[instance].due = 0
+            self.tables.journeys.wait(instance)
             self.waiting[instance] = None
         self._stirred = True
 
     def _send(self, errand: Errand, now: int) -> bool:
         """Is it on its way?"""
+        neighbour = ""
         if errand.report is not None:
             self.router.send((errand.to,), errand.report)
-        elif errand.leg is not None:
-            neighbour = self.router.routes.choose(errand.to, attempt=errand.attempt)
-            if neighbour is None:
+        elif (leg := errand.leg) is not None:
+            chosen = self.router.routes.choose(errand.to, attempt=errand.attempt)
+            if chosen is None:
                 self.router.seek(errand.to, now)
                 return False
-            errand.neighbour = neighbour
-            leg = errand.leg
+            neighbour = chosen
             self._pass_on(Travel(leg.entered, leg.publication, leg.journey, (), errand.attempt), neighbour, now)
-        errand.due = now + errand.wait_us
+        self.tables.journeys.sent(errand, now, neighbour)
         return True
 
     def _pass_on(self, travel: Travel, neighbour: str, now: int) -> None:
@@ -119,8 +118,7 @@ class Legs:
                 self.halted(Halted(*errand.instance.fields, broker=self.tables.name, reason=SPENT["time"]), now)
         overdue = [errand for errand in self.tables.journeys.errands.values() if 0 < errand.due <= now]
         for errand in overdue:
-            errand.attempt += 1
-            errand.wait_us = min(2 * errand.wait_us, limits.ANSWER_WAIT_MAX_US)
+            self.tables.journeys.retry(errand)
         self._wait([errand.instance for errand in overdue])
         for copy in self.tables.custody.unheard(now):
             key = copy.key

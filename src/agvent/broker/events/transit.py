@@ -34,10 +34,8 @@ class Transit:
     def ready(self, key: EventKey, now: int, *, at_once: bool = False) -> None:
         """Lets an event go on when it is on disk; on the way at once, because its entry has it on disk until its home
         confirms: what the sync is waited for is the word that the copy was taken over."""
-        held = self.tables.custody.held.get(key)
-        if held is None:
+        if not self.tables.custody.hold_since(key, now):
             return
-        held.since = now
         if key.boot or at_once:
             self.let_leave(LetLeave(key))
         else:
@@ -45,9 +43,7 @@ class Transit:
 
     def let_leave(self, work: LetLeave) -> None:
         """The event may go on, if it is still held."""
-        held = self.tables.custody.held.get(work.key)
-        if held is not None:
-            held.ready = True
+        self.tables.custody.let_leave(work.key)
         self._stirred = True
 
     # On the way
@@ -82,14 +78,14 @@ class Transit:
         may be astray further on, but two of them on a slow link help nobody."""
         for copy in self.tables.custody.came_again(held, copies):
             if self._next_hop(copy.target.home, held.trace, copy.attempt) == copy.neighbour:
-                copy.again = True
+                self.tables.custody.repeat(copy)
             else:
                 self.tables.custody.returned(copy)
         self._stirred = True
 
     def _returned(self, copies: Copies, homes: list[str], held: HeldEvent | None) -> None:
         """Somebody found no way but back: the ways that were tried from here are not the way, and what is held
-        waits. It has passed what they passed; from its entry it begins anew."""
+        waits."""
         passed = [broker for broker, _ in copies.trace]
         tried = {after for here, after in pairwise(passed) if here == self.tables.name} | {passed[-1]}
         for home in homes:
@@ -98,8 +94,7 @@ class Transit:
             if held is not None and home in held.copies:
                 self.tables.custody.returned(held.copies[home])
         if held is not None:
-            is_entry = self.tables.custody.is_entry(key_of(copies.entered, copies.publication))
-            held.trace, held.before = ((), ()) if is_entry else (copies.trace, copies.before)
+            self.tables.custody.came_back(held, copies)
         self._stirred = True
 
     def _is_owed(self, key: EventKey, target: Target) -> bool:
@@ -116,8 +111,7 @@ class Transit:
 
     def restart(self, now: int) -> None:
         """What the journal left in custody goes on."""
-        for held in self.tables.custody.held.values():
-            held.ready, held.since = True, now
+        self.tables.custody.let_all_leave(now)
 
     def took(self, took: Took, neighbour: str, now: int) -> None:
         """A neighbour has copies on its disk: here they are let go, or at the entry wait for their homes."""
@@ -203,10 +197,7 @@ class Transit:
 
     def found(self, broker: str) -> None:
         """A way to a broker was proved: copies that wait for it may take it, whatever they passed before."""
-        for held in self.tables.custody.held.values():
-            if broker in held.copies and held.trace:
-                held.before = (*dict.fromkeys((*held.before, *(passed for passed, _ in held.trace))),)
-                held.trace = ()
+        self.tables.custody.begin_anew(broker)
         self._stirred = True
 
     def tick(self, now: int) -> None:
@@ -236,7 +227,7 @@ class Transit:
             self.out.record(Lost(key.publisher, key.sequence, home, reason))
             return
         if reason != "expired":
-            self.tables.fast_lost[reason] += self.tables.custody.held[key].publication.count
+            self.tables.lose_fast(reason, self.tables.custody.held[key].publication.count)
         self.tables.custody.let_go(key, home, reason)
 
     def lost_link(self, neighbour: str, now: int) -> None:

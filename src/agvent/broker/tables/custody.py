@@ -334,7 +334,25 @@ class Custody:
             if self.is_delegated(key, home):
                 self.lose(Lost(key.publisher, key.sequence, home, DECLINED))
 
-    # Standing
+    # Standing: what changes without a record, and what is asked of it
+
+    def hold_since(self, key: EventKey, now: int) -> bool:
+        """Is the event held? Then since now."""
+        held = self.held.get(key)
+        if held is not None:
+            held.since = now
+        return held is not None
+
+    def let_leave(self, key: EventKey) -> None:
+        """The event may go on, if it is still held."""
+        held = self.held.get(key)
+        if held is not None:
+            held.ready = True
+
+    def let_all_leave(self, now: int) -> None:
+        """After a restart: what is held is on disk."""
+        for held in self.held.values():
+            held.ready, held.since = True, now
 
     def began_with(self, publication: Publication) -> int:
         """The first fast sequence of an event's publisher that entered here since the start: perhaps the event's
@@ -428,6 +446,22 @@ class Custody:
         for copy in again:
             copy.came = copies.attempt
         return [copy for copy in again if copy.standing is Standing.SENT and copy.neighbour != copy.target.home]
+
+    def repeat(self, copy: Copy) -> None:
+        """It goes to the same neighbour once more when that has taken it."""
+        copy.again = True
+
+    def came_back(self, held: HeldEvent, copies: Copies) -> None:
+        """It has passed what the copies that came back passed; from its entry it begins anew."""
+        is_entry = self.is_entry(key_of(copies.entered, copies.publication))
+        held.trace, held.before = ((), ()) if is_entry else (copies.trace, copies.before)
+
+    def begin_anew(self, home: str) -> None:
+        """The traces of what is held for a home begin anew: its copies may go where they have been."""
+        for held in self.held.values():
+            if home in held.copies and held.trace:
+                held.before = (*dict.fromkeys((*held.before, *(passed for passed, _ in held.trace))),)
+                held.trace = ()
 
     def settled(self, home: str, position: int) -> int:
         """The least position that a copy under way to a home carries, or the one that new copies will: it is less than

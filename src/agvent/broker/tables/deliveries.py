@@ -276,6 +276,13 @@ class Deliveries:
         waiting = (*client.durable.waiting.values(), *client.fast.waiting.values())
         return client.is_moving or any(id in one.subscriptions for one in waiting)
 
+    def acknowledge_fast(self, client: str, number: int) -> None:
+        self.clients[client].fast.acknowledge(number)
+
+    def let_go_fast(self, client: str, last: int, reason: str) -> int:
+        """Drops the oldest fast deliveries up to a number; gives how many events went."""
+        return self.clients[client].fast.let_go(last, reason, fast=True)
+
     def void(self, key: str) -> QueuesChanged:
         """A subscription ended, and is owed nothing."""
         name, _, id = key.partition("/")

@@ -130,6 +130,23 @@ class Journeys:
                     begun.append(self._report(report))
         return ErrandsBegun(tuple(begun))
 
+    # Sending: what changes without a record
+
+    def wait(self, instance: InstanceKey) -> None:
+        """The errand waits to be sent, if it has not landed."""
+        errand = self.errands.get(instance)
+        if errand is not None:
+            errand.due = 0
+
+    def sent(self, errand: Errand, now: int, neighbour: str = "") -> None:
+        """It was sent, a leg to a neighbour, and has its time from now."""
+        errand.neighbour, errand.due = neighbour, now + errand.wait_us
+
+    def retry(self, errand: Errand) -> None:
+        """It is sent again, waits longer than last time, and takes another way if there is one."""
+        errand.attempt += 1
+        errand.wait_us = min(2 * errand.wait_us, limits.ANSWER_WAIT_MAX_US)
+
     # Snapshots
 
     def snapshot(self) -> Iterator[Travelling | Reporting | ExecutedHere]:

@@ -142,6 +142,10 @@ class Tables:
             return ()
         return notices if isinstance(notices, tuple) else (notices,)
 
+    def lose_fast(self, reason: str, events: int) -> None:
+        """Counts fast events that were lost here."""
+        self.fast_lost[reason] += events
+
     def _booted(self, record: Booted) -> None:
         self.boot = record.boot
         self.deliveries.booted(record)
