@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -251,7 +251,7 @@ class DeliversAgainstTheRoute(Broken):
     def spoil(self) -> None:
         outcome = self.stops.outcome
 
-        def generous(decision: Decision, journey: Journey, versions: list[Version]) -> Outcome:
+        def generous(decision: Decision, journey: Journey, versions: Sequence[Version]) -> Outcome:
             return msgspec.structs.replace(outcome(decision, journey, versions), deliveries=grouped(versions))
 
         self.stops.outcome = generous  # type: ignore[method-assign]

@@ -1,7 +1,16 @@
-"""Every kind of work that a broker can have before it: what waits for the disk, or for the answers of a program.
+"""Every kind of work that a broker can have before it.
 
 Each is a frozen struct: who is to be told what, by names and numbers, never by an object that may be replaced.
-`Broker` has the table from each kind to the method that does it.
+`Broker` has the table from each kind to the method that does it. Where work waits, and what inspects it:
+
+    for the disk                   `Outbox`, with the number of the record that it waits for; `Outbox.check`
+    for the answers of behaviours  `EventEntry`: the `then` of each entering event, done in its publisher's order;
+    or an agvent's route           `EventEntry.check`. Events that wait behind those are in the same queues.
+    for the route of an agvent     `Stops`: no work, but the agvent that landed and who asked; `Stops.check`
+    that landed here
+
+What waits for a program is not in the outbox, because answers come in any order and the disk in one. `Broker.check`
+calls all three.
 """
 
 from __future__ import annotations

@@ -49,18 +49,25 @@ from agvent.wire.parts import Answered, Entered, Publication, Target
 from agvent.wire.sizes import fitting
 
 
-class EnteringEvent(msgspec.Struct):
-    """An event on its way in, and what its behaviours have answered so far; or the place of one that is refused."""
+class Submission(msgspec.Struct, frozen=True):
+    """An event as it was given to the entry, or the place of one that is refused; `then` is done when it had its
+    turn."""
 
     publication: Publication
     event: Event
-    then: SettlePublication  # what is done when it had its turn
+    then: SettlePublication
+    is_refused: bool = False
+
+
+class EnteringEvent(msgspec.Struct):
+    """An event on its way in, and what its behaviours and its route have answered so far."""
+
+    given: Submission
     answers: tuple[Answered, ...] = ()
     run: int = 0  # the number of the Run that it waits for, 0 if of none; of an Execute, its negative
     asked: int = 0  # how often its route was asked
-    matched: tuple[list[str], list[str]] | None = None  # the homes and local subscriptions it was asked about
+    matched: tuple[tuple[str, ...], tuple[str, ...]] | None = None  # homes, local versions: asked about
     decision: Decision | None = None
-    is_refused: bool = False
 
 
 class EventEntry:
@@ -76,20 +83,20 @@ class EventEntry:
     def accept(self, publication: Publication, event: Event, now: int, then: SettlePublication) -> None:
         """Takes an event in, and does `then` when it is. One whose behaviours must be asked waits for their answers,
         and its publisher's next ones wait behind it; theirs are asked meanwhile."""
-        entering = EnteringEvent(publication, event, then)
+        entering = EnteringEvent(Submission(publication, event, then))
         self._advance(self._wait(entering), entering, now)
 
     def refuse(self, publication: Publication, then: SettlePublication, now: int) -> None:
         """Does `then` in the publication's turn: to settle it acknowledges all that came before it."""
-        queue = self._wait(EnteringEvent(publication, Event(), then, is_refused=True))
+        queue = self._wait(EnteringEvent(Submission(publication, Event(), then, is_refused=True)))
         self._enter(queue, now)
 
     def _wait(self, entering: EnteringEvent) -> deque[EnteringEvent]:
         """Puts an event behind its publisher's others."""
-        key = (entering.publication.publisher, entering.publication.fast)
+        key = (entering.given.publication.publisher, entering.given.publication.fast)
         queue = self._entering.setdefault(key, deque())
         queue.append(entering)
-        self._bytes[key] = self._bytes.get(key, 0) + len(entering.publication.event)
+        self._bytes[key] = self._bytes.get(key, 0) + len(entering.given.publication.event)
         return queue
 
     def is_full(self, publisher: str, *, fast: bool) -> bool:
@@ -105,7 +112,7 @@ class EventEntry:
     def _leave(self, queue: deque[EnteringEvent]) -> EnteringEvent:
         """The first event waits no longer."""
         entering = queue.popleft()
-        publication = entering.publication
+        publication = entering.given.publication
         self._bytes[publication.publisher, publication.fast] -= len(publication.event)
         return entering
 
@@ -139,8 +146,8 @@ class EventEntry:
     def _enter(self, queue: deque[EnteringEvent], now: int) -> None:
         while queue and not queue[0].run:
             entering = queue[0]
-            if entering.is_refused or self._is_accepted(entering.publication):  # said again while it waited
-                self.out.do(self._leave(queue).then)
+            if entering.given.is_refused or self._is_accepted(entering.given.publication):  # said again while it waited
+                self.out.do(self._leave(queue).given.then)
                 continue
             homes, local = self._prepared(queue, entering, now)
             if not entering.run:
@@ -149,9 +156,9 @@ class EventEntry:
                     self._accept(entering, homes, bool(local), now)
                 else:
                     self._accept_decided(entering, homes, local, entering.decision, now)
-                if entering.answers and entering.event.cargo is not None:
-                    self.stops.legs.failed(entering.publication, entering.answers)
-                self.out.do(entering.then)
+                if entering.answers and entering.given.event.cargo is not None:
+                    self.stops.legs.failed(entering.given.publication, entering.answers)
+                self.out.do(entering.given.then)
 
     def _prepared(
         self, queue: deque[EnteringEvent], entering: EnteringEvent, now: int
@@ -159,20 +166,20 @@ class EventEntry:
         """The other homes that want an event, and who does here: if it does not wait for its answers or its route, all
         that is known of it."""
         homes, local = self._matched(queue, entering)
-        if not entering.run and is_self_routing(entering.event) and (homes or local):
+        if not entering.run and is_self_routing(entering.given.event) and (homes or local):
             self._route(entering, homes, local, now)
         return homes, local
 
     def _matched(self, queue: deque[EnteringEvent], entering: EnteringEvent) -> tuple[list[str], list[Version]]:
         """The other homes that want an event, and whether this one does: as far as the answers that it has go. If some
         are missing they are asked, and the event waits."""
-        answers = Questions(entering.answers, entering.event.cargo)
-        homes = self._homes(entering.event, answers)
-        local = self.tables.local.match(entering.event, self.tables.local.position, answers)
+        answers = Questions(entering.answers, entering.given.event.cargo)
+        homes = self._homes(entering.given.event, answers)
+        local = self.tables.local.match(entering.given.event, self.tables.local.position, answers)
         if answers.missing:
             self._runs += 1
             entering.run = self._runs
-            publication, calls = entering.publication, tuple(answers.missing.values())
+            publication, calls = entering.given.publication, tuple(answers.missing.values())
             self._running[self._runs] = publication.publisher, publication.fast
             self.out.effect(Run(self._runs, publication.publisher, publication.event, calls))
         return homes, local
@@ -203,10 +210,10 @@ class EventEntry:
             self._advance(queue, entering, now)
 
     def _accept(self, entering: EnteringEvent, homes: list[str], is_local: bool, now: int) -> None:
-        publication = entering.publication
+        publication = entering.given.publication
         entered, targets = self._accepted(publication, entering.answers, homes, is_local, now)
         if is_local:
-            self.home.arrive(entered, publication, targets[-1], "", event=entering.event)
+            self.home.arrive(entered, publication, targets[-1], "", event=entering.given.event)
         self.transit.ready(key_of(entered, publication), now)
 
     def _accepted(
@@ -235,18 +242,20 @@ class EventEntry:
         return targets
 
     def check(self) -> None:
-        """Every event that waits for answers is awaited, and the first of each queue waits for something."""
-        runs = {one.run for queue in self._entering.values() for one in queue if one.run > 0}
-        assert runs == self._running.keys()
+        """Every event that waits for answers or its route is awaited, and the first of each queue waits for
+        something."""
+        runs = {one.run for queue in self._entering.values() for one in queue if one.run}
+        assert runs == {*self._running, *(-number for number in self.stops.entering())}
         assert all(queue[0].run for queue in self._entering.values() if queue)
         for key, queue in self._entering.items():
-            assert self._bytes[key] == sum(len(one.publication.event) for one in queue)
+            assert all(type(one.given.then) in self.out.works for one in queue)
+            assert self._bytes[key] == sum(len(one.given.publication.event) for one in queue)
 
     # Agvents that find their own way
 
     def _route(self, entering: EnteringEvent, homes: list[str], local: list[Version], now: int) -> None:
         """Asks the route of an agvent, unless it was asked about the very same homes and subscriptions."""
-        matched = (homes, [f"{version.subscription.id}/{version.number}" for version in local])
+        matched = (tuple(homes), tuple(f"{version.subscription.id}/{version.number}" for version in local))
         if entering.matched == matched:
             return
         entering.matched, entering.decision = matched, None
@@ -255,8 +264,8 @@ class EventEntry:
             entering.decision = Decision(fault="who wants it changes faster than it decides")
             return
         journey = self._journey(entering, homes, now)
-        stop = self.stops.stop(entering.publication, journey, self._admitted(entering, local), now)
-        entering.run = -self.stops.execute(stop, EntryRoute(entering.publication.publisher))
+        stop = self.stops.stop(entering.given.publication, journey, self._admitted(entering, local), now)
+        entering.run = -self.stops.execute(stop, EntryRoute(entering.given.publication.publisher))
 
     def decided(self, asked: EntryRoute, executed: Executed, now: int) -> None:
         """What the route of an agvent that enters here decided."""
@@ -266,15 +275,15 @@ class EventEntry:
         self._advance(queue, entering, now)
 
     def _admitted(self, entering: EnteringEvent, local: list[Version]) -> list[Version]:
-        publication = entering.publication
+        publication = entering.given.publication
         to = parsed_to(publication.to)
         return [version for version in local if admits(to, publication.destinations, version)]
 
     def _journey(self, entering: EnteringEvent, homes: list[str], now: int) -> Journey:
         """An agvent as it is at its entry, with all its targets."""
-        assert entering.event.cargo is not None
-        budget = bounded(entering.event.cargo.budget or Budget())
-        name, targets = self.tables.name, tuple(self._targets(entering.publication, homes, is_local=False))
+        assert entering.given.event.cargo is not None
+        budget = bounded(entering.given.event.cargo.budget or Budget())
+        name, targets = self.tables.name, tuple(self._targets(entering.given.publication, homes, is_local=False))
         return Journey(
             path=(), origin=name, to=name, targets=targets, snapshot=b"", budget=budget, deadline=now + budget.time_us
         )
@@ -284,7 +293,7 @@ class EventEntry:
     ) -> None:
         """The event, what its route decided and where it goes on are one record. Homes that it declined are no
         targets."""
-        publication, journey = entering.publication, self._journey(entering, homes, now)
+        publication, journey = entering.given.publication, self._journey(entering, homes, now)
         outcome = self.stops.outcome(decision, journey, self._admitted(entering, local))
         outcome = msgspec.structs.replace(outcome, deliveries=self.stops.deliverable(publication, outcome.deliveries))
         kept = [home for home in homes if home in {*homes_of(outcome.legs), *outcome.returned}]

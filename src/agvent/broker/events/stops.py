@@ -6,7 +6,7 @@ one record has all that it did: until then its origin has it, and after a crash 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -42,7 +42,7 @@ class LandedRoute(msgspec.Struct, frozen=True):
 
     instance: InstanceKey
     travel: Travel
-    versions: list[Version]
+    versions: tuple[Version, ...]
 
 
 class Ready(msgspec.Struct, frozen=True):
@@ -51,7 +51,7 @@ class Ready(msgspec.Struct, frozen=True):
 
     instance: InstanceKey
     travel: Travel
-    versions: list[Version]
+    versions: tuple[Version, ...]
     decision: Decision | None
 
 
@@ -79,11 +79,15 @@ class Stops:
         """Who waited for this Execute; nobody if it is of before a restart."""
         return self._running.pop(number, None)
 
+    def entering(self) -> list[int]:
+        """The numbers of the Executes that agvents at their entry wait for."""
+        return [number for number, asked in self._running.items() if isinstance(asked, EntryRoute)]
+
     def stop(
         self,
         publication: Publication,
         journey: Journey,
-        versions: list[Version],
+        versions: Sequence[Version],
         now: int,
     ) -> Stop:
         """An agvent with the surroundings that it has here."""
@@ -104,7 +108,7 @@ class Stops:
         )
         return Stop(publication.publisher, publication.event, journey.snapshot, around)
 
-    def outcome(self, decision: Decision, journey: Journey, versions: list[Version]) -> Outcome:
+    def outcome(self, decision: Decision, journey: Journey, versions: Sequence[Version]) -> Outcome:
         """What a decision comes to here. A route that failed has decided nothing: what matches here gets it, and the
         other homes are left to the default route."""
         targets = {target.home: target for target in journey.targets if target.home != self.tables.name}
@@ -158,7 +162,7 @@ class Stops:
         return travel.entered.incarnation < self.tables.advertisements.incarnation(travel.entered.entry)
 
     def _begin(self, instance: InstanceKey, travel: Travel, now: int) -> None:
-        versions = self._versions(travel)
+        versions = tuple(self._versions(travel))
         if now >= travel.journey.deadline:
             self._decided(Ready(instance, travel, versions, None), now)
             return
