@@ -12,7 +12,7 @@ from agvent.broker.clients.moves import Moves
 from agvent.broker.events.entry import EventEntry
 from agvent.broker.events.home import HomeArrivals
 from agvent.broker.events.legs import Legs
-from agvent.broker.events.stops import EntryRoute, Stops
+from agvent.broker.events.stops import AskedRoute, EntryRoute, LandedRoute, Stops
 from agvent.broker.events.transit import Transit
 from agvent.broker.interest.changes import Changes
 from agvent.broker.interest.gossip import Gossip
@@ -114,6 +114,8 @@ class Broker:
         self.inputs = self._inputs()
         self.messages = self._messages()
         self.bodies = self._bodies()
+        self.passing = self._passing()
+        self.decisions = self._decisions()
         self.out.works = self._works()
         self._wake = 0
         self._refused = 0
@@ -145,13 +147,12 @@ class Broker:
         }
 
     def _bodies(self) -> dict[type[Body], Callable[[Any, int], None]]:
-        """What routed messages bring. An Answer has done its work by its trace."""
+        """What routed messages bring to their targets. An Answer brings nothing beside its trace."""
         return {
             Delta: self.gossip.delta,
             Applied: self._applied,
             Confirm: self.transit.confirmed,
             Seek: self.gossip.seek,
-            Answer: self.gossip.answered,
             Claim: self.moves.claimed,
             Handing: self.moves.handing,
             Landed: self.legs.landed,
@@ -160,6 +161,14 @@ class Broker:
             Astray: self.transit.astray,
             Inquiry: self.home.inquired,
         }
+
+    def _passing(self) -> dict[type[Body], Callable[[Any], None]]:
+        """What routed messages bring to every broker on their way, target or not: proof of a way back."""
+        return {Seek: self.transit.found, Answer: self.transit.found}
+
+    def _decisions(self) -> dict[type[AskedRoute], Callable[[Any, Executed, int], None]]:
+        """Who waits for what an agvent's route decides."""
+        return {EntryRoute: self.entry.decided, LandedRoute: self.stops.decided}
 
     def _works(self) -> Works:
         return {
@@ -221,10 +230,8 @@ class Broker:
 
     def _executed(self, given: Executed, now: int) -> None:
         asked = self.stops.executed(given.number)
-        if isinstance(asked, EntryRoute):
-            self.entry.decided(asked, given, now)
-        elif asked is not None:
-            self.stops.decided(asked, given.decision, now)
+        if asked is not None:  # else it is of before a restart
+            self.decisions[type(asked)](asked, given, now)
 
     def _send_routed(self, work: SendRouted) -> None:
         self.router.send((work.to,), work.body)
@@ -282,8 +289,8 @@ class Broker:
                 take(body, now)
         elif body is not None:
             self._refused += 1
-        if isinstance(message.body, (Seek, Answer)):
-            self.transit.found(message.body.broker)
+        if (found := self.passing.get(type(message.body))) is not None:
+            found(message.body)
 
     def _travel(self, message: Travel, neighbour: str, now: int) -> None:
         self.router.routes.learn(message.trace)

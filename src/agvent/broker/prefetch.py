@@ -6,8 +6,8 @@ change in the middle of a step the rest are asked one by one. So this changes no
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Any, Final, NamedTuple
 
 from agvent.broker.interface import Input, MessageCame
 from agvent.broker.tables.tables import Tables
@@ -16,10 +16,18 @@ from agvent.event import Event
 from agvent.wire.broker_messages import Copies
 from agvent.wire.client_messages import Publish
 from agvent.wire.codec import decode_event
+from agvent.wire.messages import AnyMessage
 from agvent.wire.parts import Publication
 
 EVENTS_MIN: Final = 3
 """Fewer are asked one by one at the same price."""
+
+
+class Sought(NamedTuple):
+    """An event that will be asked for: it enters here, or has come to its home."""
+
+    publication: Publication
+    is_entering: bool
 
 
 class Prefetch:
@@ -27,37 +35,36 @@ class Prefetch:
 
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
+        self.messages: dict[type[AnyMessage], Callable[[Any], Sought | None]] = {
+            Publish: self._published,
+            Copies: self._arriving,
+        }
         self._events: dict[int, tuple[Publication, Event]] = {}
 
     def look(self, inputs: Iterable[Input]) -> None:
         """Looks at what came in."""
-        published, arriving = self._publications(inputs)
-        if len(published) + len(arriving) < EVENTS_MIN:
+        sought = self._sought(inputs)
+        if len(sought) < EVENTS_MIN:
             return
-        entering = self._decoded(published)
-        here = self._decoded(arriving)
+        entering = self._decoded(publication for publication, is_entering in sought if is_entering)
+        here = self._decoded(publication for publication, is_entering in sought if not is_entering)
         self.tables.interests.foresee(entering)
         self.tables.local.foresee([*entering, *here])
 
-    def _publications(self, inputs: Iterable[Input]) -> tuple[list[Publication], list[Publication]]:
-        """Those that enter here, and those that have come to their home. A batch is asked together by itself."""
-        published: list[Publication] = []
-        arriving: list[Publication] = []
-        for given in inputs:
-            if not isinstance(given, MessageCame):
-                continue
-            message = given.message
-            if isinstance(message, Publish):
-                published.append(message.publication)
-            elif isinstance(message, Copies) and not message.lost and self._is_target(message):
-                arriving.append(message.publication)
-        published, arriving = ([one for one in some if one.count == 1] for some in (published, arriving))
-        return published, arriving
+    def _sought(self, inputs: Iterable[Input]) -> list[Sought]:
+        """The single events of a step. A batch is asked together by itself."""
+        messages = (given.message for given in inputs if type(given) is MessageCame)
+        found = [look(message) for message in messages if (look := self.messages.get(type(message))) is not None]
+        return [one for one in found if one is not None and one.publication.count == 1]
 
-    def _is_target(self, copies: Copies) -> bool:
-        return any(target.home == self.tables.name for target in copies.targets)
+    def _published(self, publish: Publish) -> Sought | None:
+        return Sought(publish.publication, is_entering=True)
 
-    def _decoded(self, publications: list[Publication]) -> list[Event]:
+    def _arriving(self, copies: Copies) -> Sought | None:
+        is_target = any(target.home == self.tables.name for target in copies.targets)
+        return Sought(copies.publication, is_entering=False) if is_target and not copies.lost else None
+
+    def _decoded(self, publications: Iterable[Publication]) -> list[Event]:
         """The events of publications that have one; whoever looks at the others says what is wrong with them."""
         found: list[Event] = []
         for publication in publications:

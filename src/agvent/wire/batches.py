@@ -129,10 +129,10 @@ def sequences_in(delivery: Deliver) -> list[int]:
     return [delivery.first + place for place in places_in(delivery.places, delivery.count)]
 
 
-def after_number(delivery: Deliver, number: int) -> Deliver:
+def after_number(delivery: Deliver | Gap, number: int) -> Deliver | Gap:
     """The rest of a delivery of which the events up to a number were acknowledged."""
     gone = number - (delivery.number - delivery.event_count)
-    if gone <= 0:
+    if gone <= 0 or isinstance(delivery, Gap):
         return delivery
     left = deliveries_in(delivery)[gone:]
     places = packed([one.sequence - delivery.first for one in left], delivery.count)

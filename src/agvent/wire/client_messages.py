@@ -196,8 +196,22 @@ class Deliver(Message, frozen=True, kw_only=True, tag=34):
         return self.sequence - self.count + 1
 
     @property
+    def last(self) -> int:
+        """The sequence of its batch's last event."""
+        return self.sequence
+
+    @property
     def event_count(self) -> int:
         return len(self.places) // 2 or self.count
+
+    @property
+    def event_bytes(self) -> int:
+        return len(self.event)
+
+    @property
+    def number_count(self) -> int:
+        """How many numbers it takes in its client's queue: each event has one."""
+        return self.event_count
 
 
 class Gap(Message, frozen=True, kw_only=True, tag=35):
@@ -212,3 +226,15 @@ class Gap(Message, frozen=True, kw_only=True, tag=35):
     fast: bool
     reason: str
     subscriptions: tuple[str, ...]
+
+    @property
+    def event_count(self) -> int:
+        return 0
+
+    @property
+    def event_bytes(self) -> int:
+        return 0
+
+    @property
+    def number_count(self) -> int:
+        return 1

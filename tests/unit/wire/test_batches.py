@@ -138,6 +138,7 @@ def test_each_subscription_gets_the_events_it_picked(picked: list[list[int]], go
     assert delivery.event_count == len(union)
     numbered = replace(delivery, number=20)
     left = after_number(numbered, 20 - len(union) + min(gone, len(union) - 1))
+    assert isinstance(left, Deliver)
     assert _events(left) == expected[min(gone, len(union) - 1) :]
     assert left.number == 20
 

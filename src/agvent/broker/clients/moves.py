@@ -41,7 +41,7 @@ from agvent.broker.tables.move_state import MoveState
 from agvent.broker.tables.tables import Tables
 from agvent.wire.batches import after_number
 from agvent.wire.broker_messages import Claim, Handing, Passed
-from agvent.wire.client_messages import Deliver, Source
+from agvent.wire.client_messages import Source
 from agvent.wire.names import name_of
 
 
@@ -260,10 +260,8 @@ class Moves:
         found: list[Passed] = []
         size = 0
         for number, waiting in islice(client.durable.waiting.items(), limits.DELIVERY_WINDOW):
-            delivery = waiting
-            if isinstance(delivery, Deliver):
-                delivery = after_number(delivery, client.durable.received)
-                size += len(delivery.event)
+            delivery = after_number(waiting, client.durable.received)
+            size += delivery.event_bytes
             if found and size > limits.CHUNK_BYTES_MAX:
                 break
             found.append(Passed(delivery, client.durable.expires.get(number, 0)))

@@ -16,7 +16,7 @@ from agvent.agents.travel.stop import Decision, Local, Neighbour, Stop, Surround
 from agvent.broker.events.home import HomeArrivals
 from agvent.broker.events.legs import Legs
 from agvent.broker.events.recipients import grouped
-from agvent.broker.interface import Execute
+from agvent.broker.interface import Execute, Executed
 from agvent.broker.outbox import Outbox
 from agvent.broker.records import Deliveries, InstanceKey, Outcome, Visited
 from agvent.broker.routing.router import Router
@@ -45,6 +45,10 @@ class LandedRoute(msgspec.Struct, frozen=True):
     versions: tuple[Version, ...]
 
 
+AskedRoute = EntryRoute | LandedRoute
+"""Who waits for an Execute."""
+
+
 class Ready(msgspec.Struct, frozen=True):
     """An agvent that waits for its turn, who matched here when it was asked, and what it decided; nothing if its time
     was over."""
@@ -63,19 +67,19 @@ class Stops:
         self.tables, self.home, self.router, self.legs, self.out = tables, home, router, legs, out
         self.waiting: dict[InstanceKey, Travel] = {}
         self._ready: dict[Chain, dict[int, Ready]] = {}  # by sequence; each owes this home something
-        self._running: dict[int, EntryRoute | LandedRoute] = {}  # the number of an Execute -> who waits for it
+        self._running: dict[int, AskedRoute] = {}  # the number of an Execute -> who waits for it
         self._runs = 0
 
     # Executing
 
-    def execute(self, stop: Stop, asked: EntryRoute | LandedRoute) -> int:
+    def execute(self, stop: Stop, asked: AskedRoute) -> int:
         """Has a route executed for an agvent that waits for it."""
         self._runs += 1
         self._running[self._runs] = asked
         self.out.effect(Execute(self._runs, stop))
         return self._runs
 
-    def executed(self, number: int) -> EntryRoute | LandedRoute | None:
+    def executed(self, number: int) -> AskedRoute | None:
         """Who waited for this Execute; nobody if it is of before a restart."""
         return self._running.pop(number, None)
 
@@ -169,9 +173,9 @@ class Stops:
         stop = self.stop(travel.publication, travel.journey, versions, now)
         self.execute(stop, LandedRoute(instance, travel, versions))
 
-    def decided(self, asked: LandedRoute, decision: Decision, now: int) -> None:
+    def decided(self, asked: LandedRoute, executed: Executed, now: int) -> None:
         """What the route of an agvent that landed here decided."""
-        self._decided(Ready(asked.instance, asked.travel, asked.versions, decision), now)
+        self._decided(Ready(asked.instance, asked.travel, asked.versions, executed.decision), now)
 
     def _decided(self, ready: Ready, now: int) -> None:
         if self._is_in_turn(ready.travel):

@@ -18,7 +18,7 @@ from agvent.broker.records import Confirmed, Kept, Lost, Released
 from agvent.broker.routing.router import Router
 from agvent.broker.tables.custody import Copy, EventKey, HeldEvent, key_of
 from agvent.broker.tables.tables import Tables
-from agvent.wire.broker_messages import Astray, Confirm, Copies, Took
+from agvent.wire.broker_messages import Answer, Astray, Confirm, Copies, Seek, Took
 from agvent.wire.parts import Target, Trace
 
 
@@ -195,9 +195,9 @@ class Transit:
             neighbour = routes.choose(home, avoid=passed, attempt=attempt)
         return neighbour or routes.choose(home, avoid={one for one in passed if passed.count(one) > 1}, attempt=attempt)
 
-    def found(self, broker: str) -> None:
+    def found(self, body: Seek | Answer) -> None:
         """A way to a broker was proved: copies that wait for it may take it, whatever they passed before."""
-        self.tables.custody.begin_anew(broker)
+        self.tables.custody.begin_anew(body.broker)
         self._stirred = True
 
     def tick(self, now: int) -> None:

@@ -196,9 +196,6 @@ class Gossip:
         )
         self.out.after_sync(SendRouted(delta.home, applied))
 
-    def answered(self, answer: Answer, now: int) -> None:
-        """An Answer has done its work when its trace was learned."""
-
     def seek(self, seek: Seek, now: int) -> None:
         """Somebody has copies for this broker and no way to it: the answer makes one."""
         self.router.send((seek.broker,), Answer(self.tables.name, self.tables.incarnation))

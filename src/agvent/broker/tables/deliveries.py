@@ -117,8 +117,7 @@ class Deliveries:
     def recall_waiting(self, record: Waited) -> None:
         queue, number = self.clients[record.client].durable, record.delivery.number
         queue.waiting[number] = record.delivery
-        if isinstance(record.delivery, Deliver):
-            queue.event_bytes += len(record.delivery.event)
+        queue.event_bytes += record.delivery.event_bytes
         if record.expires:
             queue.expires[number] = record.expires
 

@@ -20,7 +20,7 @@ from agvent.wire.client_messages import Deliver, Gap, Source
 
 def event_of(delivery: Deliver | Gap) -> EventId:
     """Its event; of a notice, the last event that it speaks of."""
-    return EventId(delivery.publisher, delivery.sequence if isinstance(delivery, Deliver) else delivery.last)
+    return EventId(delivery.publisher, delivery.last)
 
 
 def merged(handed: Sequence[EventId], waiting: Sequence[EventId]) -> Iterator[tuple[bool, int]]:
@@ -114,9 +114,8 @@ class MoveState(msgspec.Struct):
         """Gap notices in place of the oldest that wait: one for each publisher, where its last one was."""
         gaps: dict[str, Gap] = {}
         for gone in (passed.delivery for passed in self.waiting[:count]):
-            first, last = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.sequence, gone.sequence)
             before = gaps.pop(gone.publisher, None)
-            first, ids = (min(first, before.first), before.subscriptions) if before is not None else (first, ())
+            first, ids = (gone.first, ()) if before is None else (min(gone.first, before.first), before.subscriptions)
             ids = tuple(sorted({*ids, *gone.subscriptions}))
             gaps[gone.publisher] = Gap(
                 number=0,
@@ -124,7 +123,7 @@ class MoveState(msgspec.Struct):
                 behind=0,
                 publisher=gone.publisher,
                 first=first,
-                last=last,
+                last=gone.last,
                 fast=False,
                 reason=reason,
                 subscriptions=ids,
@@ -166,7 +165,7 @@ class MoveState(msgspec.Struct):
 
 
 def _bytes_in(passed: Sequence[Passed]) -> int:
-    return sum(len(one.delivery.event) for one in passed if isinstance(one.delivery, Deliver))
+    return sum(one.delivery.event_bytes for one in passed)
 
 
 def _is_beyond(count: int, size: int) -> bool:

@@ -32,12 +32,11 @@ class Queue(msgspec.Struct):
 
     def add(self, delivery: Deliver | Gap, expires: int) -> None:
         """The next delivery; it gets its number here. One that is for no subscription any more takes only that."""
-        self.number += delivery.event_count if isinstance(delivery, Deliver) else 1
+        self.number += delivery.number_count
         if not delivery.subscriptions:
             return
         self.waiting[self.number] = msgspec.structs.replace(delivery, number=self.number, after=0, behind=0)
-        if isinstance(delivery, Deliver):
-            self.event_bytes += len(delivery.event)
+        self.event_bytes += delivery.event_bytes
         if expires:
             self.expires[self.number] = expires
 
@@ -51,11 +50,10 @@ class Queue(msgspec.Struct):
     def remove(self, number: int) -> Deliver | Gap:
         gone = self.waiting.pop(number)
         self.expires.pop(number, None)
-        size = _size(gone)
-        self.event_bytes -= size
+        self.event_bytes -= gone.event_bytes
         if number <= self.sent:
             self.sent_waiting -= 1
-            self.sent_bytes -= size
+            self.sent_bytes -= gone.event_bytes
         return gone
 
     def void(self, id: str) -> None:
@@ -83,30 +81,28 @@ class Queue(msgspec.Struct):
             behind = self.sent_of.get(delivery.publisher, 0)
             self.sent_of[delivery.publisher] = number
             self.sent_waiting += 1
-            self.sent_bytes += _size(delivery)
-            if isinstance(delivery, Deliver):
-                expired = 0 < self.expires.get(number, 0) <= now
-                delivery = _gap(delivery, "expired") if expired else after_number(delivery, self.received)
-            yield msgspec.structs.replace(delivery, after=after, behind=behind)
+            self.sent_bytes += delivery.event_bytes
+            expired = 0 < self.expires.get(number, 0) <= now and delivery.event_count
+            left = _gap(delivery, "expired") if expired else after_number(delivery, self.received)
+            yield msgspec.structs.replace(left, after=after, behind=behind)
 
     @property
     def event_count(self) -> int:
         """Events and notices that wait."""
-        counts = (one.event_count if isinstance(one, Deliver) else 1 for one in self.waiting.values())
-        return sum(counts) - self._received_of_first()
+        return sum(one.number_count for one in self.waiting.values()) - self._received_of_first()
 
     def _received_of_first(self) -> int:
         """Of the first delivery that waits, how many events were acknowledged."""
         first = next(iter(self.waiting.values()), None)
-        if not isinstance(first, Deliver):
+        if first is None:
             return 0
-        return max(0, self.received - (first.number - first.event_count))
+        return max(0, self.received - (first.number - first.number_count))
 
     def excess(self) -> int:
         """The last number to let go where there is too much: half the quota is left. 0 if there is not."""
         if len(self.waiting) <= limits.CLIENT_DELIVERIES_MAX and self.event_bytes <= limits.CLIENT_QUEUE_BYTES_MAX:
             return 0
-        events = [number for number, one in self.waiting.items() if isinstance(one, Deliver)]
+        events = [number for number, one in self.waiting.items() if one.event_count]
         if len(events) > limits.CLIENT_DELIVERIES_MAX:
             return events[len(events) - limits.CLIENT_DELIVERIES_MAX // 2 - 1]
         if self.event_bytes <= limits.CLIENT_QUEUE_BYTES_MAX:
@@ -115,7 +111,7 @@ class Queue(msgspec.Struct):
         for number in events[:-1]:
             if left <= limits.CLIENT_QUEUE_BYTES_MAX // 2:
                 break
-            last, left = number, left - _size(self.waiting[number])
+            last, left = number, left - self.waiting[number].event_bytes
         return last
 
     def let_go(self, last: int, reason: str, *, fast: bool) -> int:
@@ -125,16 +121,15 @@ class Queue(msgspec.Struct):
         went = -self._received_of_first()
         for number in [number for number in self.waiting if number <= last]:
             gone = self.remove(number)
-            went += gone.event_count if isinstance(gone, Deliver) else 0
-            first, final = (gone.first, gone.last) if isinstance(gone, Gap) else (gone.first, gone.sequence)
+            went += gone.event_count
             before = gaps.pop(gone.publisher, None)
             gaps[gone.publisher] = Gap(
                 number=number,
                 after=0,
                 behind=0,
                 publisher=gone.publisher,
-                first=min(first, before.first) if before else first,
-                last=max(final, before.last) if before else final,
+                first=min(gone.first, before.first) if before else gone.first,
+                last=max(gone.last, before.last) if before else gone.last,
                 fast=fast,
                 reason=reason,
                 subscriptions=tuple(sorted({*gone.subscriptions, *(before.subscriptions if before else ())})),
@@ -147,23 +142,19 @@ class Queue(msgspec.Struct):
         numbers = list(self.waiting)
         assert numbers == sorted(numbers)
         assert not numbers or self.received < numbers[0] <= numbers[-1] <= self.number
-        assert self.event_bytes == sum(_size(one) for one in self.waiting.values())
+        assert self.event_bytes == sum(one.event_bytes for one in self.waiting.values())
         sent = [one for number, one in self.waiting.items() if number <= self.sent]
-        assert (self.sent_waiting, self.sent_bytes) == (len(sent), sum(map(_size, sent)))
+        assert (self.sent_waiting, self.sent_bytes) == (len(sent), sum(one.event_bytes for one in sent))
 
 
-def _size(delivery: Deliver | Gap) -> int:
-    return len(delivery.event) if isinstance(delivery, Deliver) else 0
-
-
-def _gap(delivery: Deliver, reason: str) -> Gap:
+def _gap(delivery: Deliver | Gap, reason: str) -> Gap:
     return Gap(
         number=delivery.number,
         after=0,
         behind=0,
         publisher=delivery.publisher,
         first=delivery.first,
-        last=delivery.sequence,
+        last=delivery.last,
         fast=delivery.fast,
         reason=reason,
         subscriptions=delivery.subscriptions,
