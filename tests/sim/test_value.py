@@ -91,3 +91,23 @@ def test_a_closure_in_a_broker_is_refused(work: Callable[[], None]) -> None:
     broker.router.seeks["B"] = work  # type: ignore[assignment]
     with pytest.raises(AssertionError, match="is a closure"):
         dumped(broker)
+
+
+class Slotted:
+    __slots__ = ("hidden",)
+
+    def __init__(self) -> None:
+        self.hidden = 1
+
+
+class HalfSlotted(Slotted):
+    """Has a `__dict__` beside its base's slot."""
+
+
+@pytest.mark.parametrize("given", [Slotted(), HalfSlotted(), bytearray(b"x")], ids=["slots", "both", "not Python"])
+def test_what_a_dump_cannot_show_is_refused(given: object) -> None:
+    """Two brokers that differ in it would have the same dump."""
+    broker = Broker("A", 1)
+    broker.router.seeks["B"] = given  # type: ignore[assignment]
+    with pytest.raises(AssertionError, match=r"broker\.router\.seeks\[B\] cannot be shown"):
+        dumped(broker)

@@ -75,6 +75,8 @@ class _Dump:
             return [self.value(given.get(one), place) for one in given]
         if isinstance(given, np.ndarray):
             return given.tolist()
+        if type(given) is dict:
+            return self._items(given, place)
         shown = self._items(given, place) if isinstance(given, dict) else {}
         return {**shown, **self._attributes(given, place)}
 
@@ -88,8 +90,10 @@ class _Dump:
         if isinstance(given, msgspec.Struct):
             names = given.__struct_fields__
             return {name: self.value(getattr(given, name), f"{place}.{name}") for name in names}
-        attributes = getattr(given, "__dict__", {})
-        return {name: self.value(one, f"{place}.{name}") for name, one in attributes.items()}
+        assert _is_open(given), (
+            f"{place} cannot be shown: not all that a {type(given).__qualname__} has is in its __dict__"
+        )
+        return {name: self.value(one, f"{place}.{name}") for name, one in vars(given).items()}
 
 
 def _is_frozen(kind: type) -> bool:
@@ -97,6 +101,11 @@ def _is_frozen(kind: type) -> bool:
     if issubclass(kind, msgspec.Struct):
         return kind.__struct_config__.frozen
     return is_dataclass(kind) and bool(getattr(kind, "__dataclass_params__").frozen)  # noqa: B009 - not in typeshed
+
+
+def _is_open(given: object) -> bool:
+    """Is everything that an object has in its `__dict__`, nothing in slots or in a type that is not Python?"""
+    return hasattr(given, "__dict__") and not any(one.__dict__.get("__slots__") for one in type(given).__mro__)
 
 
 def _name(key: object) -> str:
