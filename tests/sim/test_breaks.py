@@ -21,7 +21,7 @@ from agvent.types import AgventType
 from agvent.wire.broker_messages import Answer, Copies, Delta, Routed, Seek
 from agvent.wire.client_messages import Gap, Stopped
 from agvent.wire.link import Change
-from agvent.wire.parts import Entered, Publication, Target
+from agvent.wire.parts import Entered, Publication, Series, Target
 from tests.sim import undone
 from tests.sim.watched import SECOND, Watched
 
@@ -41,7 +41,7 @@ def test_acknowledgements_from_before_a_break_do_not_follow_it() -> None:
         world.ask("p", "publish", Event())
     world.wait(10)
     assert world.clients["p"].session.unacknowledged == {}
-    assert world.brokers["B1"].broker.tables.custody.accepted == {("p", False): 6}
+    assert world.brokers["B1"].broker.tables.custody.accepted == {Series("p", fast=False): 6}
 
 
 def test_a_delivery_is_sent_when_its_own_record_is_on_disk() -> None:

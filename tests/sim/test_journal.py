@@ -33,7 +33,7 @@ def durable(tables: Tables) -> dict[str, Any]:
         "epoch": tables.interests.epoch,
         "homes": tables.interests.homes,
         "custody": custody,
-        "accepted": {key: value for key, value in tables.custody.accepted.items() if not key[1]},
+        "accepted": {key: value for key, value in tables.custody.accepted.items() if not key.fast},
         "chain": {key: value for key, value in tables.custody.chain.items() if not key.fast},
         "last": {chain: value for chain, value in tables.chains.last.items() if not chain.boot},
         "early": {chain: value for chain, value in tables.chains.early.items() if not chain.boot},

@@ -21,7 +21,7 @@ from agvent.sim.run import run
 from agvent.sim.scenario import scenario_of
 from agvent.types import AgventType
 from agvent.wire.client_messages import Gap, Source
-from agvent.wire.parts import Publication
+from agvent.wire.parts import Publication, Series
 from tests.sim.broken import Broken
 from tests.sim.watched import Watched
 
@@ -354,7 +354,7 @@ def test_an_event_that_two_brokers_accepted_arrives_once() -> None:
         publish(world, 2)
         world.network.paths["B1", "B2"].cut = world.network.paths["B1", "p"].cut = False
         world.wait(20)
-        accepted = [node.broker.tables.custody.accepted.get(("p", False)) for node in world.brokers.values()]
+        accepted = [node.broker.tables.custody.accepted.get(Series("p", fast=False)) for node in world.brokers.values()]
         assert accepted == [2, 4, None]
         assert sorted(numbers(world)) == [1, 2, 3, 4]
 

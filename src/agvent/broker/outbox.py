@@ -32,6 +32,13 @@ Apply = Callable[[Record], tuple[Notice, ...]]
 Works = Mapping[type[Work], Callable[[Any], None]]
 
 
+class WaitingWork(msgspec.Struct, frozen=True, gc=False):
+    """Work, and the number of the last record that must be on disk before it."""
+
+    number: int
+    work: Work
+
+
 class Outbox:
     """Collects a step's effects. `apply` is how a record changes the tables, now and after a restart alike; `works` is
     how each kind of work is done, and is filled by the broker when its parts are there."""
@@ -42,7 +49,7 @@ class Outbox:
         self._records: list[Record] = []
         self._effects: list[Effect] = []
         self._notices: list[Notice] = []
-        self._waiting: deque[tuple[int, Work]] = deque()  # numbers ascend, and each is above `synced`
+        self._waiting: deque[WaitingWork] = deque()  # numbers ascend, and each is above `synced`
         self.number = 0  # records so far; only grows
         self.synced = 0  # at most `number`
 
@@ -70,18 +77,18 @@ class Outbox:
         if self.synced >= self.number:
             self.works[type(work)](work)
         else:
-            self._waiting.append((self.number, work))
+            self._waiting.append(WaitingWork(self.number, work))
 
     def sync(self, number: int) -> None:
         """Records up to this number are on disk: the work that waited for them is done."""
         self.synced = max(self.synced, number)
-        while self._waiting and self._waiting[0][0] <= self.synced:
-            work = self._waiting.popleft()[1]
+        while self._waiting and self._waiting[0].number <= self.synced:
+            work = self._waiting.popleft().work
             self.works[type(work)](work)
 
     def pending(self) -> Iterator[Work]:
         """The work that waits for the disk, oldest first."""
-        return (work for _, work in self._waiting)
+        return (one.work for one in self._waiting)
 
     def notify(self, notice: Notice) -> None:
         self._notices.append(notice)
@@ -109,7 +116,7 @@ class Outbox:
 
     def check(self) -> None:
         assert self.synced <= self.number
-        numbers = [number for number, _ in self._waiting]
+        numbers = [one.number for one in self._waiting]
         assert numbers == sorted(numbers)
         assert all(self.synced < number <= self.number for number in numbers)
-        assert all(type(work) in self.works for _, work in self._waiting)
+        assert all(type(one.work) in self.works for one in self._waiting)

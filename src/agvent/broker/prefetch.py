@@ -7,7 +7,9 @@ change in the middle of a step the rest are asked one by one. So this changes no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
+
+import msgspec
 
 from agvent.broker.interface import Input, MessageCame
 from agvent.broker.tables.tables import Tables
@@ -23,7 +25,7 @@ EVENTS_MIN: Final = 3
 """Fewer are asked one by one at the same price."""
 
 
-class Sought(NamedTuple):
+class Sought(msgspec.Struct, frozen=True, gc=False):
     """An event that will be asked for: it enters here, or has come to its home."""
 
     publication: Publication
@@ -46,8 +48,8 @@ class Prefetch:
         sought = self._sought(inputs)
         if len(sought) < EVENTS_MIN:
             return
-        entering = self._decoded(publication for publication, is_entering in sought if is_entering)
-        here = self._decoded(publication for publication, is_entering in sought if not is_entering)
+        entering = self._decoded(one.publication for one in sought if one.is_entering)
+        here = self._decoded(one.publication for one in sought if not one.is_entering)
         self.tables.interests.foresee(entering)
         self.tables.local.foresee([*entering, *here])
 

@@ -6,6 +6,8 @@ stream, Heard is an epoch, Acknowledged a delivery, Noticed a gap.
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from agvent.errors import WireError
@@ -17,6 +19,20 @@ from agvent.wire.parts import Entered, Publication, Target, Trace
 
 Deliveries = tuple[tuple[str, tuple[tuple[str, int], ...]], ...]
 """For each client the subscriptions that an event goes to, as (key, version)."""
+
+
+class HomePart(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A client's part of a home: the broker, and the client's key there."""
+
+    broker: str
+    client: str
+
+
+NO_PART: Final = HomePart("", "")
+
+
+def part_of(source: Source) -> HomePart:
+    return HomePart(source.broker, source.client)
 
 
 class InstanceKey(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -375,13 +391,22 @@ class Wanted(Record, frozen=True, tag=18):
     roots: tuple[Interest, ...]
 
 
+class ChainReach(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
+    """The last sequence of a publisher's chain: to a home, or from an entry."""
+
+    broker: str
+    incarnation: int
+    publisher: str
+    sequence: int
+
+
 class Reached(Record, frozen=True, tag=19):
-    """The last sequences: of each publisher that entered here, of each chain from here to a home (home, incarnation,
-    publisher, sequence), of each chain that arrives here (entry, incarnation, publisher, sequence)."""
+    """The last sequences: of each publisher that entered here, of each chain from here to a home, of each chain from an
+    entry that arrives here."""
 
     accepted: dict[str, int]
-    chains: tuple[tuple[str, int, str, int], ...]
-    arrived: tuple[tuple[str, int, str, int], ...]
+    chains: tuple[ChainReach, ...]
+    arrived: tuple[ChainReach, ...]
 
 
 class Queued(Record, frozen=True, tag=20):
@@ -416,7 +441,7 @@ class MoveInProgress(Record, frozen=True, kw_only=True, tag=29):
 
     client: str
     claimed: bool
-    origin: tuple[str, str]
+    origin: HomePart
     sources: tuple[Source, ...]
     taken: int
     handed: tuple[Passed, ...]

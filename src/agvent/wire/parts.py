@@ -34,6 +34,13 @@ class InstanceMessage(Message, frozen=True):
     path: tuple[int, ...]
 
 
+class Series(msgspec.Struct, frozen=True, gc=False):
+    """A publisher's durable events, or its fast ones: each has sequences of its own."""
+
+    publisher: str
+    fast: bool
+
+
 class Publication(Part, frozen=True):
     """An event as its publisher sent it. Brokers on the way keep `event` as bytes and do not read it.
 
@@ -59,6 +66,10 @@ class Publication(Part, frozen=True):
     def first(self) -> int:
         """The sequence of its first event."""
         return self.sequence - self.count + 1
+
+    @property
+    def series(self) -> Series:
+        return Series(self.publisher, self.fast)
 
 
 class BehaviourCall(Part, frozen=True):

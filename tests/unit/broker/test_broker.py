@@ -26,7 +26,7 @@ from agvent.wire.client_messages import (
     Subscribed,
 )
 from agvent.wire.codec import encode_event
-from agvent.wire.parts import Answered, BehaviourCall, Publication
+from agvent.wire.parts import Answered, BehaviourCall, Publication, Series
 from tests.fuzz.wire import MESSAGES
 
 EVENT = encode_event(Event(attributes={"price": 3}))
@@ -249,7 +249,7 @@ def test_what_waits_for_answers_is_held_to_the_publishers_credit(monkeypatch: py
     subscribe = MessageCame("ada", Subscribe(1, 1, Subscription(id="s", filter="twice(price) > 2")))
     synced(broker, broker.step([subscribe], 3), 3)
     effects = broker.step([MessageCame("ada", Publish(Publication("ada", number, EVENT))) for number in range(1, 9)], 4)
-    assert broker.entry.waiting() == {("ada", False): 3}
+    assert broker.entry.waiting() == {Series("ada", fast=False): 3}
     delivered = []
     while runs := [effect for effect in effects if isinstance(effect, Run)]:
         answers = [Ran(run.number, (Answered(run.calls[0], 6),)) for run in runs]

@@ -11,6 +11,13 @@ from agvent.wire.names import name_of
 from agvent.wire.parts import Publication
 
 
+class EarlyPlace(msgspec.Struct, frozen=True, gc=False):
+    """Where a publication that came early has its turn."""
+
+    fast: bool
+    sequence: int
+
+
 class Attachment(msgspec.Struct):
     """A client, by its key, on its link. `expected` are the next sequences, durable and fast; later ones wait in
     `early`."""
@@ -18,21 +25,21 @@ class Attachment(msgspec.Struct):
     number: int  # no other attachment of this broker's run has it
     client: str
     expected: list[int]
-    early: dict[tuple[bool, int], Publication]
+    early: dict[EarlyPlace, Publication]
     early_bytes: int = 0  # of the events in it
 
     def keep(self, publication: Publication) -> None:
         """Keeps one that is early, as far as a client may have any unacknowledged; who sends more sends in vain."""
         if len(self.early) < limits.PUBLISH_UNDER_WAY_MAX and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
             expected = self.expected[publication.fast]
-            place = (publication.fast, max(publication.first, expected))
+            place = EarlyPlace(publication.fast, max(publication.first, expected))
             before = self.early.get(place)
             self.early[place] = publication
             self.early_bytes += len(publication.event) - (len(before.event) if before is not None else 0)
 
     def following(self, *, fast: bool) -> Publication | None:
         """The one whose turn it is, if it came early."""
-        publication = self.early.pop((fast, self.expected[fast]), None)
+        publication = self.early.pop(EarlyPlace(fast, self.expected[fast]), None)
         if publication is not None:
             self.early_bytes -= len(publication.event)
         return publication

@@ -48,6 +48,7 @@ from agvent.wire.client_messages import (
 )
 from agvent.wire.messages import AnyMessage
 from agvent.wire.names import MARK, MOVES_MAX, client_key, is_key, moves_of, name_of
+from agvent.wire.parts import Series
 from agvent.wire.sizes import check_request, size_of
 
 
@@ -132,7 +133,7 @@ class Clients:
             self.moves.expect_no_more(client)
         if (attach.broker, attach.incarnation) == (self.tables.name, self.tables.incarnation):
             self._acknowledge(client, attach.received, attach.fast_received, now)
-        accepted = [self.tables.custody.accepted.get((attach.client, fast), 0) for fast in (False, True)]
+        accepted = [self.tables.custody.accepted.get(Series(attach.client, fast), 0) for fast in (False, True)]
         attachment = self.attached.attach(link, client.name, _expected(attach, accepted))
         self.out.after_sync(WelcomeClient(link, attachment.number, client.name, (accepted[False], accepted[True])))
 

@@ -26,6 +26,8 @@ from __future__ import annotations
 
 from itertools import islice
 
+import msgspec
+
 from agvent import limits
 from agvent.broker.interest.changes import Changes
 from agvent.broker.interest.gossip import Gossip
@@ -33,7 +35,20 @@ from agvent.broker.interest.streams import Streams
 from agvent.broker.notices import ClientClaimed
 from agvent.broker.outbox import Outbox
 from agvent.broker.pending import SendClaim, SendHanding
-from agvent.broker.records import Acknowledged, CaughtUp, Claimed, Handed, HandedOver, Joined, Left, Moved, Parted
+from agvent.broker.records import (
+    NO_PART,
+    Acknowledged,
+    CaughtUp,
+    Claimed,
+    Handed,
+    HandedOver,
+    HomePart,
+    Joined,
+    Left,
+    Moved,
+    Parted,
+    part_of,
+)
 from agvent.broker.routing.router import Router
 from agvent.broker.tables.advertisements import tombstone
 from agvent.broker.tables.deliveries import HomeClient
@@ -45,6 +60,13 @@ from agvent.wire.client_messages import Source
 from agvent.wire.names import name_of
 
 
+class AskedHome(msgspec.Struct, frozen=True, gc=False):
+    """A home that is asked for what it has of a client; where there is none, the entries are asked what is settled."""
+
+    client: str
+    broker: str
+
+
 class Moves:
     """Both sides of a move: `claimed` is the old home's, the rest the new one's."""
 
@@ -54,9 +76,9 @@ class Moves:
         self.tables, self.streams, self.gossip = tables, streams, gossip
         self.router, self.changes, self.out = router, changes, out
         self._closing: dict[str, None] = {}  # clients claimed by a home from which they are in force everywhere
-        self._silent_since: dict[tuple[str, str], int] = {}  # client, source -> since when it has not answered
-        self._answered: dict[tuple[str, str], None] = {}  # client, source: those that did
-        self._ask_again_at: dict[tuple[str, str], int] = {}  # broker, client there: a home that was given up
+        self._silent_since: dict[AskedHome, int] = {}  # since when it has not answered
+        self._answered: dict[AskedHome, None] = {}  # those that did
+        self._ask_again_at: dict[HomePart, int] = {}  # of a home that was given up
 
     def moving(self) -> list[HomeClient]:
         """The clients that said where they were, and have not everything of before yet."""
@@ -70,7 +92,7 @@ class Moves:
         changes nothing."""
         client = self.tables.deliveries.clients[key]
         self._disinherit(client)
-        origin = (sources[0].broker, sources[0].client) if sources else ("", "")
+        origin = part_of(sources[0]) if sources else NO_PART
         if not sources:
             self.expect_no_more(client)
         elif client.moving is None or client.moving.origin != origin:
@@ -100,7 +122,7 @@ class Moves:
 
     def _ask_to_close(self, home: Source, now: int) -> None:
         """A home that was given up: when it returns it closes the client's part, and what it has nobody gets."""
-        place = (home.broker, home.client)
+        place = part_of(home)
         if self._is_no_more(home):
             self._part(home)
         elif now >= self._ask_again_at.get(place, now):
@@ -108,7 +130,7 @@ class Moves:
             self.send_claim(SendClaim(Claim(self.tables.name, "", home, limits.INT_MAX, True, ()), now))
 
     def _part(self, home: Source) -> None:
-        self._ask_again_at.pop((home.broker, home.client), None)
+        self._ask_again_at.pop(part_of(home), None)
         self.out.record(Parted(home.broker, home.client))
 
     def settled(self, now: int) -> None:
@@ -119,9 +141,10 @@ class Moves:
 
     def _catch_up(self, client: HomeClient, mark: int, now: int) -> None:
         """Has everything come that entered before the mark? An entry that never says so is not waited for for ever."""
-        since = self._silent_since.setdefault((client.name, ""), now)
+        entries = AskedHome(client.name, "")
+        since = self._silent_since.setdefault(entries, now)
         if self.streams.settled() >= mark or now - since > limits.MOVE_WAIT_US:
-            self._silent_since.pop((client.name, ""))
+            self._silent_since.pop(entries)
             self.out.record(CaughtUp(client.name))
         else:
             self.streams.ask_settled(mark)
@@ -136,7 +159,8 @@ class Moves:
             if moving.sources:
                 self._ask(client, now)
             return
-        before = () if (client.name, source.broker) in self._answered else moving.sources[1:]  # it may have let go
+        is_answered = AskedHome(client.name, source.broker) in self._answered
+        before = () if is_answered else moving.sources[1:]  # it may have let go
         claim = Claim(self.tables.name, client.name, source, moving.taken, self._is_in_force(client), before)
         self.out.after_sync(SendClaim(claim, now))
 
@@ -153,7 +177,7 @@ class Moves:
         if self._is_no_more(source):
             return "lost_disk" if source.broker in self.tables.advertisements else "forgotten"
         known = self.tables.advertisements.incarnation(source.broker)
-        silent_us = now - self._silent_since.setdefault((client.name, source.broker), now)
+        silent_us = now - self._silent_since.setdefault(AskedHome(client.name, source.broker), now)
         is_crowded = client.moving is not None and client.moving.is_crowded
         if is_crowded or silent_us > (limits.MOVE_WAIT_US if known else limits.MOVE_UNKNOWN_WAIT_US):
             return "moved"
@@ -175,8 +199,9 @@ class Moves:
 
     def _over(self, client: HomeClient, moving: MoveState, reason: str) -> None:
         source = moving.sources[0]
-        self._silent_since.pop((client.name, source.broker), None)
-        self._answered.pop((client.name, source.broker), None)
+        asked = AskedHome(client.name, source.broker)
+        self._silent_since.pop(asked, None)
+        self._answered.pop(asked, None)
         ids = (one.subscription.id for one in self.tables.local.current.values() if one.client == client.name)
         subscriptions = tuple(id.partition("/")[2] for id in ids)
         given_up = reason == "moved" and self.tables.advertisements.incarnation(source.broker) > 0
@@ -184,17 +209,18 @@ class Moves:
 
     def handing(self, handing: Handing, now: int) -> None:
         """What the old home has: the part of it that is new is queued, and the next asked for."""
-        if (handing.source.broker, handing.source.client) in self.tables.deliveries.given_up and handing.drained:
+        if part_of(handing.source) in self.tables.deliveries.given_up and handing.drained:
             self._part(handing.source)
         client = self.tables.deliveries.clients.get(handing.client)
         moving = client.moving if client is not None else None
         if client is None or moving is None or not moving.sources:
             return
         source = moving.sources[0]
-        if (source.broker, source.client) != (handing.source.broker, handing.source.client):
+        if part_of(source) != part_of(handing.source):
             return
-        self._silent_since[client.name, source.broker] = now
-        self._answered[client.name, source.broker] = None
+        asked = AskedHome(client.name, source.broker)
+        self._silent_since[asked] = now
+        self._answered[asked] = None
         for passed in handing.deliveries:
             if passed.delivery.number > moving.taken:
                 self.out.record(Handed(client.name, passed.delivery.number, moving.wanted(passed)))

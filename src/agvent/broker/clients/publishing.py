@@ -63,7 +63,7 @@ class Publishing:
     def _accept(self, link: str, publication: Publication, now: int) -> None:
         """Gives an event to the entry, and acknowledges it when it is in; a repeat is only acknowledged."""
         attachment = self.attached[link]
-        accepted = self.tables.custody.accepted.get((publication.publisher, publication.fast), 0)
+        accepted = self.tables.custody.accepted.get(publication.series, 0)
         if publication.sequence <= accepted:
             self.settle(_settled(link, attachment, publication))
             return

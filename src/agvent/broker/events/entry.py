@@ -45,7 +45,7 @@ from agvent.broker.tables.local_subscriptions import Version, admits, parsed_to
 from agvent.broker.tables.tables import Tables
 from agvent.event import Budget, Event
 from agvent.wire.broker_messages import Journey, Report
-from agvent.wire.parts import Answered, Entered, Publication, Target
+from agvent.wire.parts import Answered, Entered, Publication, Series, Target
 from agvent.wire.sizes import fitting
 
 
@@ -75,9 +75,9 @@ class EventEntry:
 
     def __init__(self, tables: Tables, transit: Transit, home: HomeArrivals, stops: Stops, out: Outbox) -> None:
         self.tables, self.transit, self.home, self.stops, self.out = tables, transit, home, stops, out
-        self._entering: dict[tuple[str, bool], deque[EnteringEvent]] = {}  # publisher, fast -> events not yet accepted
-        self._bytes: dict[tuple[str, bool], int] = {}  # and their bytes
-        self._running: dict[int, tuple[str, bool]] = {}  # the number of a Run -> publisher, fast
+        self._entering: dict[Series, deque[EnteringEvent]] = {}  # events not yet accepted
+        self._bytes: dict[Series, int] = {}  # and their bytes
+        self._running: dict[int, Series] = {}  # the number of a Run -> whose queue waits for it
         self._runs = 0
 
     def accept(self, publication: Publication, event: Event, now: int, then: SettlePublication) -> None:
@@ -93,7 +93,7 @@ class EventEntry:
 
     def _wait(self, entering: EnteringEvent) -> deque[EnteringEvent]:
         """Puts an event behind its publisher's others."""
-        key = (entering.given.publication.publisher, entering.given.publication.fast)
+        key = entering.given.publication.series
         queue = self._entering.setdefault(key, deque())
         queue.append(entering)
         self._bytes[key] = self._bytes.get(key, 0) + len(entering.given.publication.event)
@@ -101,11 +101,11 @@ class EventEntry:
 
     def is_full(self, publisher: str, *, fast: bool) -> bool:
         """Wait as many of a publisher's events here as it may have unacknowledged? The next ones wait in its credit."""
-        key = (publisher, fast)
+        key = Series(publisher, fast)
         count = len(self._entering.get(key, ()))
         return count >= limits.PUBLISH_EVENTS_MAX or self._bytes.get(key, 0) >= limits.PUBLISH_BYTES_MAX
 
-    def waiting(self) -> dict[tuple[str, bool], int]:
+    def waiting(self) -> dict[Series, int]:
         """How many events of each publisher wait for answers, fast ones apart."""
         return {key: len(queue) for key, queue in self._entering.items() if queue}
 
@@ -113,13 +113,13 @@ class EventEntry:
         """The first event waits no longer."""
         entering = queue.popleft()
         publication = entering.given.publication
-        self._bytes[publication.publisher, publication.fast] -= len(publication.event)
+        self._bytes[publication.series] -= len(publication.event)
         return entering
 
     def accept_batch(self, publication: Publication, types: Iterable[tuple[str, ...]], now: int) -> bool:
         """Takes a batch in as one; not if its events must be looked at one by one, which changes nothing."""
         tables = self.tables
-        if self._entering.get((publication.publisher, publication.fast)):
+        if self._entering.get(publication.series):
             return False
         questions = Questions()
         position = tables.local.position
@@ -180,7 +180,7 @@ class EventEntry:
             self._runs += 1
             entering.run = self._runs
             publication, calls = entering.given.publication, tuple(answers.missing.values())
-            self._running[self._runs] = publication.publisher, publication.fast
+            self._running[self._runs] = publication.series
             self.out.effect(Run(self._runs, publication.publisher, publication.event, calls))
         return homes, local
 
@@ -196,8 +196,7 @@ class EventEntry:
         return self.tables.interests.unanswered(self.tables.advertisements.since(self.tables.name, type, ancestors))
 
     def _is_accepted(self, publication: Publication) -> bool:
-        publisher, fast = publication.publisher, publication.fast
-        return publication.sequence <= self.tables.custody.accepted.get((publisher, fast), 0)
+        return publication.sequence <= self.tables.custody.accepted.get(publication.series, 0)
 
     def ran(self, ran: Ran, now: int) -> None:
         """The answers to an event's calls: it is matched again. An answer may lead to another question."""
@@ -269,7 +268,7 @@ class EventEntry:
 
     def decided(self, asked: EntryRoute, executed: Executed, now: int) -> None:
         """What the route of an agvent that enters here decided."""
-        queue = self._entering[asked.publisher, False]
+        queue = self._entering[Series(asked.publisher, fast=False)]
         entering = next(one for one in queue if one.run == -executed.number)
         entering.run, entering.decision = 0, executed.decision
         self._advance(queue, entering, now)

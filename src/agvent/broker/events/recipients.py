@@ -38,18 +38,11 @@ def recipients_of_batch(publication: Publication, found: Found, had: Collection[
         found = [(version, places) for version, places in found if admits(to, publication.destinations, version)]
     if had:
         found = _without(found, publication.count, had)
-    by_client: dict[str, tuple[list[tuple[str, int]], list[bytes]]] = {}
+    by_client: dict[str, Found] = {}
     for version, places in found:
-        theirs = by_client.get(version.client)
-        if theirs is None:
-            theirs = by_client[version.client] = [], []
-        theirs[0].append((version.subscription.id, version.number))
-        theirs[1].append(places)
-    clients = sorted(by_client.items())
-    return Recipients(
-        tuple((client, tuple(keys)) for client, (keys, _) in clients),
-        tuple(tuple(places) for _, (_, places) in clients),
-    )
+        by_client.setdefault(version.client, []).append((version, places))
+    places_of = {client: tuple(places for _, places in by_client[client]) for client in sorted(by_client)}
+    return Recipients(grouped(version for version, _ in found), tuple(places_of.values()))
 
 
 def _without(found: Found, count: int, had: Collection[int]) -> Found:

@@ -22,6 +22,20 @@ from agvent.wire.broker_messages import Answer, Astray, Confirm, Copies, Seek, T
 from agvent.wire.parts import Target, Trace
 
 
+class PassedOn(msgspec.Struct, frozen=True, gc=False):
+    """Copies that a neighbour took: from which entry, for which home."""
+
+    entry: str
+    home: str
+
+
+class Parcel(msgspec.Struct, frozen=True, gc=False):
+    """Copies of one event that go in one message: to a neighbour, with their content or lost for one reason."""
+
+    neighbour: str
+    lost: str
+
+
 class Transit:
     """Copies in custody, on to the next broker."""
 
@@ -29,7 +43,7 @@ class Transit:
         self.tables, self.home, self.router, self.out = tables, home, router, out
         self._stirred = True  # some copy may be able to go on, so the next flush looks
         self._routes_seen = 0  # the version of the routes at the last flush
-        self._passed: dict[str, dict[tuple[str, str], int]] = {}  # neighbour -> entry, home -> when; the oldest first
+        self._passed: dict[str, dict[PassedOn, int]] = {}  # neighbour -> what -> when; the oldest first
 
     def ready(self, key: EventKey, now: int, *, at_once: bool = False) -> None:
         """Lets an event go on when it is on disk; on the way at once, because its entry has it on disk until its home
@@ -138,8 +152,9 @@ class Transit:
         """Remembers whose copies a neighbour took."""
         passed = self._passed.setdefault(neighbour, {})
         for home in homes:
-            passed.pop((entry, home), None)
-            passed[entry, home] = now
+            copies = PassedOn(entry, home)
+            passed.pop(copies, None)
+            passed[copies] = now
         while len(passed) > limits.PASSED_MAX:
             del passed[next(iter(passed))]
 
@@ -170,15 +185,16 @@ class Transit:
 
     def _send(self, held: HeldEvent, copies: list[Copy], now: int) -> None:
         """Sends an event's waiting copies, one message for each neighbour; what has no way on waits, and is sought."""
-        groups: dict[tuple[str, str], list[Copy]] = {}
+        groups: dict[Parcel, list[Copy]] = {}
         for copy in copies:
             home = copy.target.home
             neighbour = self._next_hop(home, held.trace, copy.attempt)
             if neighbour is None:
                 self.router.seek(home, now)
             elif self.tables.custody.has_room(neighbour):
-                groups.setdefault((neighbour, held.lost.get(home, "")), []).append(copy)
-        for (neighbour, _), theirs in groups.items():
+                groups.setdefault(Parcel(neighbour, held.lost.get(home, "")), []).append(copy)
+        for parcel, theirs in groups.items():
+            neighbour = parcel.neighbour
             onward = self.router.routes.extended(held.trace, neighbour)
             self.router.tell(neighbour, self.tables.custody.copies_message(held, theirs, onward))
             for copy in theirs:
@@ -235,9 +251,9 @@ class Transit:
         self.tables.custody.without(neighbour)
         self._stirred = True
         astray: dict[str, list[str]] = {}
-        for (entry, home), at in self._passed.pop(neighbour, {}).items():
-            if now - at <= limits.ANSWER_WAIT_MAX_US and neighbour not in (entry, home):
-                astray.setdefault(entry, []).append(home)
+        for passed, at in self._passed.pop(neighbour, {}).items():
+            if now - at <= limits.ANSWER_WAIT_MAX_US and neighbour not in (passed.entry, passed.home):
+                astray.setdefault(passed.entry, []).append(passed.home)
         for entry, homes in astray.items():
             self.router.send((entry,), Astray(tuple(homes)))
 

@@ -6,6 +6,8 @@ others is passed on at once: its owner answers for it.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from agvent import limits
 from agvent.broker.events.recipients import grouped
 from agvent.broker.interest.streams import Streams
@@ -21,13 +23,20 @@ from agvent.wire.broker_messages import Adverts, Answer, Applied, Delta, Entry, 
 from agvent.wire.parts import Entered, Publication, Trace
 
 
+class EarlyAdverts(NamedTuple):
+    """Adverts whose predecessor has not come, and the neighbour that sent them."""
+
+    adverts: Adverts
+    neighbour: str
+
+
 class Gossip:
     """The advertisement table kept the same everywhere, and each home's stream brought to the entries."""
 
     def __init__(self, tables: Tables, streams: Streams, router: Router, out: Outbox) -> None:
         self.tables, self.streams, self.router, self.out = tables, streams, router, out
         self.greeted: dict[str, None] = {}  # neighbours whose Hello was answered: they get every change from then on
-        self._early: dict[str, list[tuple[Adverts, str]]] = {}  # owner -> what overtook a larger one, and from whom
+        self._early: dict[str, list[EarlyAdverts]] = {}  # owner -> what overtook a larger one
         self._behind: dict[str, None] = {}  # neighbours that said more than is kept early: they are asked again
 
     # Advertisements
@@ -83,14 +92,14 @@ class Gossip:
 
     def _keep(self, adverts: Adverts, neighbour: str) -> None:
         if sum(map(len, self._early.values())) < limits.EARLY_ADVERTS_MAX:
-            self._early.setdefault(adverts.owner, []).append((adverts, neighbour))
+            self._early.setdefault(adverts.owner, []).append(EarlyAdverts(adverts, neighbour))
         else:
             self._behind[neighbour] = None
 
     def _follow(self, owner: str) -> None:
         """Takes what came early and now is next. If some was not kept, the neighbour says it again."""
         table, early = self.tables.advertisements, self._early.pop(owner, [])
-        for adverts, neighbour in sorted(early, key=lambda one: (one[0].incarnation, one[0].since)):
+        for adverts, neighbour in sorted(early, key=lambda one: (one.adverts.incarnation, one.adverts.since)):
             if table.is_early(adverts):
                 self._keep(adverts, neighbour)
             elif table.is_news(adverts):

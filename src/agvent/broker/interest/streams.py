@@ -26,6 +26,7 @@ all; entries that need the same one get one message. The memory is one number fo
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -59,6 +60,14 @@ class Stream(msgspec.Struct):
     due: int = 0
     wait_us: int = limits.ANSWER_WAIT_US
     asked: bool = False  # a Delta is sent though nothing changed, to hear what is settled
+
+
+class Difference(NamedTuple):
+    """What an entry lacks and has too much, beyond the Delta that it acknowledged last."""
+
+    previous: int
+    roots: tuple[tuple[str, int], ...]  # key, version
+    ended: tuple[str, ...]
 
 
 class Streams:
@@ -145,14 +154,14 @@ class Streams:
             return
         if self._ticked:
             self._repeat(now, send)
-        groups: dict[tuple[object, ...], list[str]] = {}
+        groups: dict[Difference, list[str]] = {}
         for owner in self._stirred:
             stream = self.streams[owner]
             if stream.sent is None and self._is_behind(owner, stream):
                 groups.setdefault(self._difference(owner, stream), []).append(owner)
         self._stirred.clear()
-        for (previous, roots, ended), owners in groups.items():
-            self._start(now, owners, previous, roots, ended, send)  # type: ignore[arg-type]
+        for difference, owners in groups.items():
+            self._start(now, owners, difference, send)
 
     def _repeat(self, now: int, send: Send) -> None:
         self._ticked = False
@@ -182,7 +191,7 @@ class Streams:
             stream.dirty.clear()
         return found
 
-    def _difference(self, owner: str, stream: Stream) -> tuple[int, tuple[tuple[str, int], ...], tuple[str, ...]]:
+    def _difference(self, owner: str, stream: Stream) -> Difference:
         """What the entry lacks and has too much; as keys and versions, so that equal ones are found."""
         keys: Iterable[str] = stream.dirty
         if stream.number == 0:
@@ -197,27 +206,19 @@ class Streams:
             elif not wanted and key in stream.held:
                 ended.append(key)
         stream.dirty.clear()
-        return stream.number, tuple(roots), tuple(ended)
+        return Difference(stream.number, tuple(roots), tuple(ended))
 
-    def _start(
-        self,
-        now: int,
-        owners: list[str],
-        previous: int,
-        roots: tuple[tuple[str, int], ...],
-        ended: tuple[str, ...],
-        send: Send,
-    ) -> None:
+    def _start(self, now: int, owners: list[str], difference: Difference, send: Send) -> None:
         self.count += 1
         delta = Delta(
             home=self.name,
             incarnation=self.incarnation,
-            previous=previous,
+            previous=difference.previous,
             number=(self.boot << BOOT_SHIFT) + self.count,
             position=self._homes.position,
             considered=tuple(Considered(owner, *self._table.known_of(owner)) for owner in owners),
-            roots=tuple(self._homes.interest(key) for key, _ in roots),
-            ended=ended,
+            roots=tuple(self._homes.interest(key) for key, _ in difference.roots),
+            ended=difference.ended,
         )
         count = _say(tuple(owners), delta, send)
         for owner in owners:
@@ -226,8 +227,8 @@ class Streams:
             stream.sent, stream.asked, stream.wait_us = delta, False, limits.ANSWER_WAIT_US
             stream.told = delta.position
             stream.due = now + stream.wait_us * count
-            stream.held.update(roots)
-            for key in ended:
+            stream.held.update(difference.roots)
+            for key in difference.ended:
                 del stream.held[key]
 
     def answered(self, applied: Applied) -> bool:

@@ -24,13 +24,20 @@ def tombstone(version: int, publisher: str, type: str) -> Entry:
     return Entry(version, publisher, AgventType(name=type), False)
 
 
+class EntryKey(msgspec.Struct, frozen=True, order=True, gc=False):
+    """Whose advertisement it is, of which type."""
+
+    publisher: str
+    type: str
+
+
 class Owner(msgspec.Struct):
     """One broker's advertisements. `incarnation` and, within one, `version` only grow."""
 
     incarnation: int
     version: int
     gone: bool = False
-    entries: dict[tuple[str, str], Entry] = {}
+    entries: dict[EntryKey, Entry] = {}
     types: dict[str, int] = {}  # publisher -> how many of `entries` are its
     reach: frozenset[str] = frozenset()  # live types and their ancestors: what a subscription may name
 
@@ -94,11 +101,11 @@ class Advertisements:
         assert owner.version < record.version
         owner.version, owner.gone = record.version, record.gone
         for entry in record.entries:
-            key = (entry.publisher, entry.type.name)
+            key = EntryKey(entry.publisher, entry.type.name)
             if key not in owner.entries:
                 owner.types[entry.publisher] = owner.types.get(entry.publisher, 0) + 1
             if key not in owner.entries or owner.entries[key].version < entry.version:
-                owner.entries[key] = entry if entry.live else tombstone(entry.version, *key)
+                owner.entries[key] = entry if entry.live else tombstone(entry.version, key.publisher, key.type)
         if owner.entries:
             live = [entry.type for entry in owner.entries.values() if entry.live and not record.gone]
             self._set_reach(record.owner, frozenset(name for type in live for name in (type.name, *type.ancestors)))
@@ -145,13 +152,13 @@ class Advertisements:
 
     def entry(self, owner: str, publisher: str, type: str) -> Entry | None:
         """What this publisher advertises there, if it does."""
-        entry = self._owners[owner].entries.get((publisher, type)) if owner in self else None
+        entry = self._owners[owner].entries.get(EntryKey(publisher, type)) if owner in self else None
         return entry if entry is not None and entry.live else None
 
     def has_room(self, owner: str, publisher: str, type: str) -> bool:
         """May a publisher advertise a type there, beside those it has and had?"""
         known = self._owners[owner]
-        return (publisher, type) in known.entries or known.types.get(publisher, 0) < limits.PUBLISHER_TYPES_MAX
+        return EntryKey(publisher, type) in known.entries or known.types.get(publisher, 0) < limits.PUBLISHER_TYPES_MAX
 
     def publishes(self, owner: str, publisher: str, type: str) -> AgventType | None:
         """The type as this publisher advertised it there."""
@@ -193,4 +200,4 @@ class Advertisements:
     def check(self) -> None:
         for owner in self._owners.values():
             assert all(entry.version <= owner.version for entry in owner.entries.values())
-            assert owner.types == Counter(publisher for publisher, _ in owner.entries)
+            assert owner.types == Counter(key.publisher for key in owner.entries)

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from agvent.broker.records import Accepted, Arrived, Kept
+from agvent.broker.records import Accepted, Arrived, ChainReach, Kept
 from agvent.broker.tables.repeats import Repeats
 from agvent.wire.broker_messages import Copies
 from agvent.wire.parts import Entered, Publication, Target, Trace
@@ -43,13 +43,19 @@ class Chain(msgspec.Struct, frozen=True, gc=False):
     boot: int
 
     @property
-    def source(self) -> Source:
-        """The chain whatever its entry's boot."""
-        return (self.entry, self.incarnation, self.publisher)
+    def source(self) -> ChainSource:
+        return ChainSource(self.entry, self.incarnation, self.publisher)
 
 
-Source = tuple[str, int, str]
-"""Entry, its incarnation, publisher."""
+class ChainSource(msgspec.Struct, frozen=True, gc=False):
+    """Where a chain comes from, whatever its entry's boot."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+
+    def chain(self, boot: int) -> Chain:
+        return Chain(self.entry, self.incarnation, self.publisher, boot)
 
 
 class Early(msgspec.Struct, frozen=True):
@@ -73,7 +79,7 @@ class Chains:
         self.name, self.incarnation = name, incarnation
         self.last: dict[Chain, int] = {}
         self.early: dict[Chain, dict[int, Early]] = {}  # by sequence; every one is later than `last`
-        self._boots: dict[Source, int] = {}  # the last boot of each fast chain in `last`: exactly one is
+        self._boots: dict[ChainSource, int] = {}  # the last boot of each fast chain in `last`: exactly one is
         self.repeats = Repeats()
 
     def apply(self, record: Arrived) -> None:
@@ -83,7 +89,7 @@ class Chains:
         if record.publication.fast:
             boot = self._boots.get(chain.source)
             if boot is not None and boot < chain.boot:
-                del self.last[Chain(*chain.source, boot)]
+                del self.last[chain.source.chain(boot)]
             self._boots[chain.source] = chain.boot
         if not record.lost:
             self.repeats.add(record.publication)
@@ -138,7 +144,7 @@ class Chains:
         boot = self._boots.get(chain.source, 0)
         if not 0 < boot < chain.boot:
             return 0
-        return self.repeats.missing(publication, self.last[Chain(*chain.source, boot)] + 1, entered.began - 1)
+        return self.repeats.missing(publication, self.last[chain.source.chain(boot)] + 1, entered.began - 1)
 
     def following(self, chain: Chain) -> Early | None:
         """The early copy whose turn has come."""
@@ -148,9 +154,13 @@ class Chains:
         first = waiting[min(waiting)]
         return first if self.is_next(first.entered, first.publication, first.target) else None
 
-    def chains(self) -> tuple[tuple[str, int, str, int], ...]:
-        """The durable chains and the last sequence of each, for a snapshot."""
-        return tuple((*chain.source, last) for chain, last in self.last.items() if not chain.boot)
+    def chains(self) -> tuple[ChainReach, ...]:
+        """How far the durable chains have come, for a snapshot."""
+        return tuple(
+            ChainReach(broker=chain.entry, incarnation=chain.incarnation, publisher=chain.publisher, sequence=last)
+            for chain, last in self.last.items()
+            if not chain.boot
+        )
 
     def snapshot(self) -> Iterator[Kept]:
         for chain, waiting in self.early.items():
@@ -180,5 +190,5 @@ class Chains:
         for chain, waiting in self.early.items():
             assert waiting
             assert min(waiting) > self.last.get(chain, 0)
-        fast = {Chain(*source, boot) for source, boot in self._boots.items()}
+        fast = {source.chain(boot) for source, boot in self._boots.items()}
         assert {chain for chain in self.last if chain.boot} == fast

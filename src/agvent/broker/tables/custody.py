@@ -33,9 +33,9 @@ from enum import Enum
 import msgspec
 
 from agvent import limits
-from agvent.broker.records import Accepted, Confirmed, Kept, Lost, Released
+from agvent.broker.records import Accepted, ChainReach, Confirmed, Kept, Lost, Released
 from agvent.wire.broker_messages import Copies
-from agvent.wire.parts import Entered, Publication, Target, Trace
+from agvent.wire.parts import Entered, Publication, Series, Target, Trace
 
 
 class EventKey(msgspec.Struct, frozen=True, gc=False):
@@ -110,7 +110,7 @@ class Custody:
         self.held: dict[EventKey, HeldEvent] = {}
         self.event_count = 0  # in all that is held, batches counted by what is in them, a link of a chain as one
         self.event_bytes = 0  # of all that is held
-        self.accepted: dict[tuple[str, bool], int] = {}  # publisher, fast -> last sequence that entered here
+        self.accepted: dict[Series, int] = {}  # the last sequence of each that entered here
         self.began: dict[str, int] = {}  # publisher -> the first fast one
         self.chain: dict[HomeChain, int] = {}  # the last sequence of each
         self.untaken: dict[str, int] = {}  # neighbour -> copies SENT to it
@@ -123,7 +123,7 @@ class Custody:
 
     def accept(self, record: Accepted) -> None:
         publication = record.publication
-        self.accepted[publication.publisher, publication.fast] = publication.sequence
+        self.accepted[publication.series] = publication.sequence
         if publication.fast:
             self.began[publication.publisher] = self.began_with(publication)
         for target in record.targets:
@@ -219,11 +219,15 @@ class Custody:
 
     def entered(self) -> dict[str, int]:
         """The last durable sequence of each publisher that entered here, for a snapshot."""
-        return {publisher: sequence for (publisher, fast), sequence in self.accepted.items() if not fast}
+        return {series.publisher: sequence for series, sequence in self.accepted.items() if not series.fast}
 
-    def chains(self) -> tuple[tuple[str, int, str, int], ...]:
+    def chains(self) -> tuple[ChainReach, ...]:
+        """How far the durable chains have come, for a snapshot."""
         durable = [(chain, sequence) for chain, sequence in self.chain.items() if not chain.fast]
-        return tuple((chain.home, chain.incarnation, chain.publisher, sequence) for chain, sequence in durable)
+        return tuple(
+            ChainReach(broker=chain.home, incarnation=chain.incarnation, publisher=chain.publisher, sequence=sequence)
+            for chain, sequence in durable
+        )
 
     def snapshot(self) -> Iterator[Kept]:
         """One record for each event and reason of loss."""

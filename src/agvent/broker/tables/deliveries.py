@@ -15,6 +15,7 @@ import msgspec
 from agvent import limits
 from agvent.broker.notices import QueuesChanged
 from agvent.broker.records import (
+    NO_PART,
     Acknowledged,
     Arrived,
     Booted,
@@ -24,6 +25,7 @@ from agvent.broker.records import (
     GivenUp,
     Handed,
     HandedOver,
+    HomePart,
     Joined,
     Left,
     Moved,
@@ -32,6 +34,7 @@ from agvent.broker.records import (
     Parted,
     Queued,
     Waited,
+    part_of,
 )
 from agvent.broker.tables.move_state import MoveState, expected
 from agvent.broker.tables.queues import Queue
@@ -73,7 +76,7 @@ class Deliveries:
         self.clients: dict[str, HomeClient] = {}
         self.moving: dict[str, None] = {}  # exactly the clients that are
         self.gone_guests: dict[str, None] = {}  # exactly the guests that are not attached
-        self.given_up: dict[tuple[str, str], Source] = {}  # homes that have to close a client's part, if they return
+        self.given_up: dict[HomePart, Source] = {}  # homes that have to close a client's part, if they return
         self._keys: dict[str, dict[str, None]] = {}  # a client's name -> exactly its keys
         self._boot = 0
 
@@ -130,13 +133,13 @@ class Deliveries:
             for number, delivery in queue.waiting.items():
                 yield Waited(name, delivery, queue.expires.get(number, 0))
             if (moving := client.moving) is not None or client.claimed:
-                yield _held(client, moving or MoveState(("", ""), (), 0, [], []))
+                yield _held(client, moving or MoveState(NO_PART, (), 0, [], []))
 
     def recall_held(self, record: MoveInProgress) -> None:
         """A client's way from a snapshot."""
         client = self.clients[record.client]
         client.claimed = record.claimed
-        if record.origin != ("", ""):
+        if record.origin != NO_PART:
             handed, waiting = list(record.handed), list(record.waiting)
             client.moving = MoveState(
                 record.origin,
@@ -218,12 +221,12 @@ class Deliveries:
             moving.hand([Passed(gap, 0)])
 
     def give_up(self, homes: tuple[Source, ...]) -> None:
-        self.given_up |= {(home.broker, home.client): home for home in homes}
+        self.given_up |= {part_of(home): home for home in homes}
         while len(self.given_up) > limits.GIVEN_UP_MAX:
             del self.given_up[next(iter(self.given_up))]
 
     def part(self, record: Parted) -> None:
-        self.given_up.pop((record.broker, record.client), None)
+        self.given_up.pop(HomePart(record.broker, record.client), None)
 
     def catch_up(self, record: CaughtUp) -> QueuesChanged:
         moving = self._moving(record.client)

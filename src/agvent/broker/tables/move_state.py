@@ -8,14 +8,23 @@ then goes in the order of each publisher's sequences, what came both ways once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
 from agvent import limits
+from agvent.broker.records import HomePart, part_of
 from agvent.event import EventId
 from agvent.wire.batches import without
 from agvent.wire.broker_messages import Passed
 from agvent.wire.client_messages import Deliver, Gap, Source
+
+
+class LifeEvent(NamedTuple):
+    """An event of one life of its publisher: another life may have the same sequences."""
+
+    life: int
+    event: EventId
 
 
 def event_of(delivery: Deliver | Gap) -> EventId:
@@ -46,7 +55,7 @@ def merged(handed: Sequence[EventId], waiting: Sequence[EventId]) -> Iterator[tu
 
 def expected(client: str) -> MoveState:
     """The move of a client that was elsewhere and has not said where."""
-    return MoveState(("", client), (), 0, [], [])
+    return MoveState(HomePart("", client), (), 0, [], [])
 
 
 class MoveState(msgspec.Struct):
@@ -59,7 +68,7 @@ class MoveState(msgspec.Struct):
     nothing for any more. `inherited` are types that the client advertised here when it was here before, and has not
     said again."""
 
-    origin: tuple[str, str]
+    origin: HomePart
     sources: tuple[Source, ...]
     taken: int
     handed: list[Passed] = []
@@ -77,11 +86,11 @@ class MoveState(msgspec.Struct):
     @property
     def is_begun(self) -> bool:
         """Has the client said where it was?"""
-        return bool(self.origin[0])
+        return bool(self.origin.broker)
 
     def begin(self, sources: tuple[Source, ...]) -> None:
         first = sources[0]
-        self.origin, self.sources, self.taken = (first.broker, first.client), sources, first.received
+        self.origin, self.sources, self.taken = part_of(first), sources, first.received
 
     def hand(self, passed: Sequence[Passed]) -> None:
         self.handed += passed
@@ -147,10 +156,10 @@ class MoveState(msgspec.Struct):
 
     def queue(self) -> Iterator[Passed]:
         """What was handed over and what waited, in order, without what came both ways."""
-        had: dict[tuple[int, EventId], set[str]] = {}  # by the publisher's life, too
+        had: dict[LifeEvent, set[str]] = {}
         for passed in self.handed:
             if isinstance(passed.delivery, Deliver):
-                key = (passed.delivery.life, event_of(passed.delivery))
+                key = LifeEvent(passed.delivery.life, event_of(passed.delivery))
                 had.setdefault(key, set()).update(passed.delivery.subscriptions)
         keys = [[event_of(passed.delivery) for passed in some] for some in (self.handed, self.waiting)]
         for is_handed, place in merged(*keys):
@@ -158,7 +167,7 @@ class MoveState(msgspec.Struct):
                 yield self.handed[place]
                 continue
             delivery, expires = self.waiting[place].delivery, self.waiting[place].expires
-            already = had.get((delivery.life, event_of(delivery)), ()) if isinstance(delivery, Deliver) else ()
+            already = had.get(LifeEvent(delivery.life, event_of(delivery)), ()) if isinstance(delivery, Deliver) else ()
             ids = tuple(id for id in delivery.subscriptions if id not in already)
             if ids:
                 yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), expires)

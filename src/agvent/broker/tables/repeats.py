@@ -13,7 +13,7 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.records import Remembered
-from agvent.wire.parts import Publication
+from agvent.wire.parts import Publication, Series
 
 LIVES_MAX = 4
 """Processes of one publisher whose events may still be on their way."""
@@ -78,21 +78,21 @@ class Repeats:
     """The lives of all publishers whose events came here."""
 
     def __init__(self) -> None:
-        self._lives: dict[tuple[str, bool], dict[int, Life]] = {}
+        self._lives: dict[Series, dict[int, Life]] = {}
 
     def had(self, publication: Publication) -> set[int]:
         """Which of its events came before, by whatever entry: their places, of a single one 0."""
-        life = self._lives.get((publication.publisher, publication.fast), {}).get(publication.life)
+        life = self._lives.get(publication.series, {}).get(publication.life)
         return life.had(publication) if life is not None else set()
 
     def missing(self, publication: Publication, first: int, last: int) -> int:
         """How many of a range of sequences have not come from the life that an event is of; none of a life that is new
         here."""
-        life = self._lives.get((publication.publisher, publication.fast), {}).get(publication.life)
+        life = self._lives.get(publication.series, {}).get(publication.life)
         return max(0, last - first + 1) - len(life.came((first, last))) if life is not None else 0
 
     def add(self, publication: Publication) -> None:
-        lives = self._lives.setdefault((publication.publisher, publication.fast), {})
+        lives = self._lives.setdefault(publication.series, {})
         life = lives.get(publication.life)
         if life is None:
             life = lives[publication.life] = Life(recent={}, retried={})
@@ -102,13 +102,14 @@ class Repeats:
 
     def snapshot(self) -> Iterator[Remembered]:
         """The lives of durable events."""
-        for (publisher, fast), lives in self._lives.items():
-            for number, life in lives.items() if not fast else ():
+        for series, lives in self._lives.items():
+            for number, life in lives.items() if not series.fast else ():
                 retried = tuple((span, tuple(sorted(came))) for span, came in life.retried.items())
-                yield Remembered(publisher, number, tuple(life.recent.items()), retried)
+                yield Remembered(series.publisher, number, tuple(life.recent.items()), retried)
 
     def recall(self, record: Remembered) -> None:
         """A life from a snapshot."""
         retried = {span: set(came) for span, came in record.retried}
         recent = dict(record.recent)
-        self._lives.setdefault((record.publisher, False), {})[record.life] = Life(max(recent), recent, retried)
+        lives = self._lives.setdefault(Series(record.publisher, fast=False), {})
+        lives[record.life] = Life(max(recent), recent, retried)

@@ -67,6 +67,7 @@ from agvent.broker.tables.journeys import Journeys, report_of
 from agvent.broker.tables.local_subscriptions import LocalSubscriptions
 from agvent.wire.broker_messages import Report
 from agvent.wire.names import name_of
+from agvent.wire.parts import Series
 
 
 class Tables:
@@ -273,14 +274,13 @@ class Tables:
         self.local.position, self.interests.epoch = record.position, record.epoch
 
     def _reached(self, record: Reached) -> None:
-        self.custody.accepted = {(publisher, False): sequence for publisher, sequence in record.accepted.items()}
+        accepted = record.accepted.items()
+        self.custody.accepted = {Series(publisher, fast=False): sequence for publisher, sequence in accepted}
         self.custody.chain = {
-            HomeChain(home, incarnation, publisher, False): sequence
-            for home, incarnation, publisher, sequence in record.chains
+            HomeChain(one.broker, one.incarnation, one.publisher, fast=False): one.sequence for one in record.chains
         }
         self.chains.last = {
-            Chain(entry, incarnation, publisher, 0): sequence
-            for entry, incarnation, publisher, sequence in record.arrived
+            Chain(one.broker, one.incarnation, one.publisher, boot=0): one.sequence for one in record.arrived
         }
 
     def check(self) -> None:
