@@ -86,7 +86,16 @@ def surroundings(server: str) -> Surroundings:
     ways = tuple(Way(f"B{number}", 1_000 * number, "B1") for number in range(1, 5))
     neighbours = (Neighbour("B1", 1_000), Neighbour("B2", 2_000))
     here = (Local("ann/1", "ann", {"floor": 1}), Local("bob/1", "bob", {"floor": 2}))
-    return Surroundings(server, "house:1.0", ways, neighbours, here, Budget(), 300, 0)
+    return Surroundings(
+        server=server,
+        agvent="house:1.0",
+        targets=ways,
+        neighbours=neighbours,
+        subscribers=here,
+        budget=Budget(),
+        event_bytes=300,
+        now=0,
+    )
 
 
 def in_a_worker(count: int) -> dict[str, float]:

@@ -84,7 +84,7 @@ def surroundings(server: str = "A", **changes: Any) -> Surroundings:
         "event_bytes": 1_000,
         "now": 1_700_000_000_000_000,
     }
-    return Surroundings(server, **(given | changes))
+    return Surroundings(server=server, **(given | changes))
 
 
 def stop(

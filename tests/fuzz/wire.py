@@ -56,11 +56,11 @@ MESSAGES: Final[tuple[AnyMessage, ...]] = (
         targets=(Target("AS3", 1, 2, 1), Target("AS4", 1, 5, 0)),
         trace=(("AS1", 2048),),
     ),
-    Took("AS1", 1, "p", 3, 0, ("AS3", "AS4")),
+    Took(entry="AS1", incarnation=1, publisher="p", sequence=3, boot=0, homes=("AS3", "AS4")),
     Routed(
-        ("AS1", "AS2"),
-        (("AS3", 128),),
-        Delta(
+        targets=("AS1", "AS2"),
+        trace=(("AS3", 128),),
+        body=Delta(
             home="AS3",
             incarnation=1,
             previous=0,
@@ -71,9 +71,17 @@ MESSAGES: Final[tuple[AnyMessage, ...]] = (
             ended=("ada/s0",),
         ),
     ),
-    Routed(("AS3",), (("AS1", 128),), Applied("AS1", 1, 9, 4, 12, 3)),
-    Routed(("AS1",), (("AS3", 128),), Confirm("AS3", 1, {"p": 3}, {"p": 9}, 2)),
-    Routed(("AS12",), (("AS8", 128),), Seek("AS8"), "AS8", 5),
+    Routed(
+        targets=("AS3",),
+        trace=(("AS1", 128),),
+        body=Applied(entry="AS1", incarnation=1, number=9, position=4, epoch=12, settled=3),
+    ),
+    Routed(
+        targets=("AS1",),
+        trace=(("AS3", 128),),
+        body=Confirm(home="AS3", incarnation=1, durable={"p": 3}, fast={"p": 9}, boot=2),
+    ),
+    Routed(targets=("AS12",), trace=(("AS8", 128),), body=Seek("AS8"), sender="AS8", broadcast=5),
     Attach(client="ada", incarnation=1, received=5, fast_received=0, sequence=4, fast_sequence=1),
     Subscribe(1, 1, WANTED),
     Subscribed(1, {"AS1": 4}, ("AS2",)),
@@ -109,7 +117,7 @@ MESSAGES: Final[tuple[AnyMessage, ...]] = (
     HostKey(3, b"k" * 32),
     Admit(4, 17, False, "s1"),
     Admitted(4, BOOK, ({"offer": 10},), ""),
-    Invoke(5, "p", 3, False, BehaviourCall("price", (10, "Oslo"))),
+    Invoke(request=5, publisher="p", sequence=3, fast=False, call=BehaviourCall("price", (10, "Oslo"))),
     Invoked(5, Answered(BehaviourCall("price", (10, "Oslo")), 7.5)),
     Dispose(6, "p", 3, False),
 )

@@ -265,7 +265,7 @@ class LetsLegsGo(Broken):
 
         def careless(errand: Errand, now: int) -> bool:
             if send(errand, now):
-                self.out.record(LegEnded(*errand.instance.fields))
+                self.out.record(LegEnded(**errand.instance.fields))
             return True
 
         self.legs._send = careless  # type: ignore[method-assign]

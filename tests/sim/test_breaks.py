@@ -117,7 +117,10 @@ def test_a_subscription_calls_behaviours_once_at_the_entry() -> None:
     world.wait(1)
     assert world.delivered("s") == [(1, ("dear", "nested")), (2, ("broken",))]
     said = [one.message for one in world.history.told if isinstance(one.message, Stopped)]
-    assert said == [Stopped(sequence, "B1", "fails failed: ValueError", ()) for sequence in (1, 2, 3)]
+    assert said == [
+        Stopped(sequence=sequence, broker="B1", reason="fails failed: ValueError", declined=())
+        for sequence in (1, 2, 3)
+    ]
 
 
 @pytest.mark.parametrize("killed", ["B2", "B3"])
@@ -360,7 +363,9 @@ def test_an_answer_that_comes_back_to_its_sender_proves_nothing() -> None:
     """The next broker has no way on and tells everybody, its sender too; that learns no way to itself."""
     world = Watched([("B1", "B2"), ("B2", "B3")])
     world.cut("B2", "B3")
-    world.brokers["B1"].do([MessageCame("B2", Routed(("B1",), (("B3", 2_048), ("B2", 2_048)), Seek("B3")))])
+    world.brokers["B1"].do(
+        [MessageCame("B2", Routed(targets=("B1",), trace=(("B3", 2_048), ("B2", 2_048)), body=Seek("B3")))]
+    )
     world.wait(1)
     assert world.watch.broadcasts(Answer) == [("B2", "B1")]
     assert world.brokers["B1"].broker.router.routes.known("B1") == {}

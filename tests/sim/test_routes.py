@@ -125,7 +125,7 @@ def test_a_route_that_fails_leaves_all_to_the_default_route() -> None:
     publish(world, "Clumsy", price=3)
     world.wait(3)
     assert received(world, "s1", "s3", "s4") == [[1], [1], [1]]
-    assert told(world) == [Stopped(1, "B1", "its route failed: ValueError", ())]
+    assert told(world) == [Stopped(sequence=1, broker="B1", reason="its route failed: ValueError", declined=())]
     assert is_settled(world)
 
 
@@ -148,16 +148,22 @@ def test_a_clone_storm_stops_at_its_budget() -> None:
     publish(world, "Sweep", price=3)
     world.wait(3)
     assert received(world, "s2", "s3", "s4") == [[1, 2], [1, 2], [2]]
-    assert told(world) == [Stopped(1, "B1", "its budget of clones is spent", ("B4",))]
+    assert told(world) == [Stopped(sequence=1, broker="B1", reason="its budget of clones is spent", declined=("B4",))]
     assert is_settled(world)
 
 
 @pytest.mark.parametrize(
     ("budget", "stopped"),
     [
-        (Budget(hops=2), Stopped(1, "B3", "its budget of hops is spent", ("B4",))),
-        (Budget(bytes=2_500), Stopped(1, "B3", "its budget of bytes is spent", ("B4",))),
-        (Budget(time_us=3_000), Stopped(1, "B4", "its budget of time is spent", ("B4",))),
+        (Budget(hops=2), Stopped(sequence=1, broker="B3", reason="its budget of hops is spent", declined=("B4",))),
+        (
+            Budget(bytes=2_500),
+            Stopped(sequence=1, broker="B3", reason="its budget of bytes is spent", declined=("B4",)),
+        ),
+        (
+            Budget(time_us=3_000),
+            Stopped(sequence=1, broker="B4", reason="its budget of time is spent", declined=("B4",)),
+        ),
     ],
 )
 def test_every_broker_takes_from_the_budget(budget: Budget, stopped: Stopped) -> None:
@@ -179,7 +185,7 @@ def test_a_leg_that_finds_no_way_ends_with_its_time() -> None:
     publish(world, "Sweep", budget=Budget(time_us=20_000_000))
     publish(world, "Sweep")
     world.wait(30)
-    assert told(world) == [Stopped(1, "B1", "its budget of time is spent", ("B4",))]
+    assert told(world) == [Stopped(sequence=1, broker="B1", reason="its budget of time is spent", declined=("B4",))]
     world.mend("B2", "B3")
     world.wait(30)
     assert received(world, "s4") == [[2]]

@@ -102,7 +102,7 @@ class TellClient(Work, frozen=True):
     message: AnyMessage
 
 
-class SettlePublication(Work, frozen=True):
+class SettlePublication(Work, frozen=True, kw_only=True):
     """A publication had its turn at the entry: it is acknowledged, and before that refused if something was wrong with
     it."""
 
@@ -113,7 +113,7 @@ class SettlePublication(Work, frozen=True):
     refused: Refused | None = None
 
 
-class OpenSubscribe(Work, frozen=True):
+class OpenSubscribe(Work, frozen=True, kw_only=True):
     """A subscription is on disk: the entries that it concerns are awaited. `at` is when it was asked for."""
 
     client: str

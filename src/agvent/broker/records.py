@@ -6,7 +6,7 @@ stream, Heard is an epoch, Acknowledged a delivery, Noticed a gap.
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypedDict
 
 import msgspec
 
@@ -35,6 +35,16 @@ def part_of(source: Source) -> HomePart:
     return HomePart(source.broker, source.client)
 
 
+class InstanceFields(TypedDict):
+    """The fields of an InstanceKey by their names."""
+
+    entry: str
+    incarnation: int
+    publisher: str
+    sequence: int
+    path: tuple[int, ...]
+
+
 class InstanceKey(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """What makes an instance of a self-routing agvent one: its event, and the numbers of the clones that lead to it."""
 
@@ -45,9 +55,15 @@ class InstanceKey(msgspec.Struct, frozen=True, array_like=True, gc=False):
     path: tuple[int, ...]
 
     @property
-    def fields(self) -> tuple[str, int, str, int, tuple[int, ...]]:
-        """As messages and records about an instance begin."""
-        return (self.entry, self.incarnation, self.publisher, self.sequence, self.path)
+    def fields(self) -> InstanceFields:
+        """The fields that messages and records about an instance have too."""
+        return {
+            "entry": self.entry,
+            "incarnation": self.incarnation,
+            "publisher": self.publisher,
+            "sequence": self.sequence,
+            "path": self.path,
+        }
 
 
 class Record(msgspec.Struct, frozen=True, array_like=True, tag_field="$", gc=False):
@@ -97,7 +113,7 @@ class Settled(Record, frozen=True, tag=5):
     others: tuple[int, ...] = ()
 
 
-class Heard(Record, frozen=True, tag=6):
+class Heard(Record, frozen=True, kw_only=True, tag=6):
     """Another home's stream applied up to a number, which made this epoch. `whole`: it replaces what there was."""
 
     home: str
@@ -111,7 +127,7 @@ class Heard(Record, frozen=True, tag=6):
     epoch: int
 
 
-class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class Outcome(msgspec.Struct, frozen=True, kw_only=True, array_like=True, gc=False):
     """What came of an agvent's route at a stop: who gets it here, the legs that begin, the homes that it declined, the
     homes that are left to the default route, and what its publisher is told. `skipped` are the subscriptions here that
     it matched and did not choose."""
@@ -125,7 +141,7 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True, gc=False):
     skipped: tuple[str, ...] = ()
 
 
-class Accepted(Record, frozen=True, tag=7):
+class Accepted(Record, frozen=True, kw_only=True, tag=7):
     """An event entered here, for these homes. With an `outcome` it finds its own way, and has arrived here already."""
 
     entered: Entered
@@ -141,7 +157,7 @@ class Kept(Record, frozen=True, tag=8):
     copies: Copies
 
 
-class Released(Record, frozen=True, tag=9):
+class Released(Record, frozen=True, kw_only=True, tag=9):
     """This broker no longer answers for the copies of an event to these homes."""
 
     entry: str
@@ -159,7 +175,7 @@ class Confirmed(Record, frozen=True, tag=10):
     sequences: dict[str, int]
 
 
-class Arrived(Record, frozen=True, tag=11):
+class Arrived(Record, frozen=True, kw_only=True, tag=11):
     """A copy reached its home, in its turn: for each client the subscriptions it goes to, as (key, version).
 
     `lost`: the entry let go of what came after sequence `after` up to this one, and why; where the publisher is empty,
@@ -237,7 +253,7 @@ class Handed(Record, frozen=True, tag=24):
     passed: Passed
 
 
-class HandedOver(Record, frozen=True, tag=25):
+class HandedOver(Record, frozen=True, kw_only=True, tag=25):
     """The client's last home has nothing more for it; or, for a reason, nobody will ever know: then the homes before
     that one are asked. `mark` is the position of a Marked: when nothing from before it can come, the client has
     everything. `given_up`: that home may return, and then has to close the client's part."""
@@ -301,7 +317,7 @@ class Left(Record, frozen=True, tag=27):
 # Of agvents that find their own way
 
 
-class Visited(Record, frozen=True, tag=32):
+class Visited(Record, frozen=True, kw_only=True, tag=32):
     """An agvent was executed here: what it did and where it goes on, together. `arrives`: it is at a home of its own,
     in its turn after sequence `after`."""
 
@@ -314,7 +330,7 @@ class Visited(Record, frozen=True, tag=32):
     at: int
 
 
-class LegEnded(Record, frozen=True, tag=33):
+class LegEnded(Record, frozen=True, kw_only=True, tag=33):
     """A leg landed, or a report did; or a leg was halted, and is reported."""
 
     entry: str
@@ -380,7 +396,7 @@ class Stood(Record, frozen=True, tag=17):
     closed: int
 
 
-class Wanted(Record, frozen=True, tag=18):
+class Wanted(Record, frozen=True, kw_only=True, tag=18):
     """What another home wants here, as it said last."""
 
     home: str

@@ -71,7 +71,7 @@ class Chronicle:
         self.broker = broker
         self.name = logged_name(broker, incarnation)
         self.rows = empty_rows()
-        self.carried = Carried({}, {}, {}, {}, {}) if carried is None else carried
+        self.carried = Carried(known={}, types={}, open={}, clients={}, delivered={}) if carried is None else carried
         self._before = (incarnation - 1) << INCARNATION_SHIFT
         self._take: dict[type[Record], Callable[[Any, int], None]] = {
             Owned: self._owned,
@@ -245,7 +245,7 @@ class Chronicle:
         """Homes to which an agvent did not come because its budget was spent on the way; what its stops declined is in
         their own rows, and here once more."""
         report = record.report
-        publication = Publication(report.publisher, report.sequence, b"")
+        publication = Publication(publisher=report.publisher, sequence=report.sequence, event=b"")
         for home in report.declined:
             name = logged_name(home, self.carried.known.get(home, 1))
             self._gap(at, DECLINED, home=name, publication=publication, after=report.sequence - 1)
@@ -260,7 +260,9 @@ class Chronicle:
 
     def _waiting(self, client: str) -> Waiting:
         if client not in self.carried.clients:
-            self.carried.clients[client] = Waiting(first_number(client), {}, False, [], [])
+            self.carried.clients[client] = Waiting(
+                number=first_number(client), arrived={}, moving=False, handed=[], waiting=[]
+            )
         return self.carried.clients[client]
 
     def _joined(self, record: Joined, _at: int) -> None:
@@ -369,4 +371,6 @@ class Chronicle:
 
 def arrival_of(record: Accepted | Visited, after: int, outcome: Outcome) -> Arrived:
     """The arrival that the record of a stop contains."""
-    return Arrived(record.entered, record.publication, after, "", outcome.deliveries)
+    return Arrived(
+        entered=record.entered, publication=record.publication, after=after, lost="", deliveries=outcome.deliveries
+    )

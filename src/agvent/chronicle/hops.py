@@ -63,7 +63,17 @@ class Ways(msgspec.Struct):
         journey, publication = record.journey, record.publication
         homes = tuple(logged_name(one.home, one.incarnation) for one in journey.targets)
         event, size = EventId(publication.publisher, publication.sequence), len(publication.event)
-        self.hops.append(Hop(event, size, len(journey.passed), journey.origin, broker, homes, at))
+        self.hops.append(
+            Hop(
+                event=event,
+                bytes=size,
+                number=len(journey.passed),
+                sender=journey.origin,
+                receiver=broker,
+                homes=homes,
+                at=at,
+            )
+        )
         if record.outcome.legs:
             self._had(publication, broker, at)
 
@@ -76,7 +86,18 @@ class Ways(msgspec.Struct):
             event = EventId(publication.publisher, publication.sequence)
             sender, _ = trace[-1]
             size = len(publication.event) // publication.count
-            self.hops.append(Hop(event, size, len(trace), sender, broker, homes, at, publication.count))
+            self.hops.append(
+                Hop(
+                    event=event,
+                    bytes=size,
+                    number=len(trace),
+                    sender=sender,
+                    receiver=broker,
+                    homes=homes,
+                    at=at,
+                    events=publication.count,
+                )
+            )
 
     def drain(self) -> list[Row]:
         """The hops of which both ends are known."""

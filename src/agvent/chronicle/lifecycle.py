@@ -26,7 +26,7 @@ class Stage(msgspec.Struct, frozen=True):
 def stages_of(record: Record) -> Iterator[Stage]:
     """The stages that a record is about; none if it is about something else."""
     if isinstance(record, Accepted) and record.outcome is not None:
-        yield Stage("created", "")
+        yield Stage(what="created", path="")
         yield from _stages((), record.outcome)
     elif isinstance(record, Visited):
         yield from _stages(record.journey.path, record.outcome)
@@ -34,16 +34,16 @@ def stages_of(record: Record) -> Iterator[Stage]:
 
 def _stages(path: tuple[int, ...], outcome: Outcome) -> Iterator[Stage]:
     name = shown(path)
-    yield Stage("admitted", name)
-    yield Stage("executed", name, reason="; ".join(outcome.reasons))
+    yield Stage(what="admitted", path=name)
+    yield Stage(what="executed", path=name, reason="; ".join(outcome.reasons))
     if outcome.deliveries:
-        yield Stage("delivered", name, clients=tuple(client for client, _ in outcome.deliveries))
+        yield Stage(what="delivered", path=name, clients=tuple(client for client, _ in outcome.deliveries))
     moved = [leg for leg in outcome.legs if leg.snapshot]
     for leg in outcome.legs:
         homes = tuple(target.home for target in leg.targets)
-        yield Stage("migrated" if leg.snapshot else "cloned", shown(leg.path), leg.to, homes)
+        yield Stage(what="migrated" if leg.snapshot else "cloned", path=shown(leg.path), to=leg.to, homes=homes)
     if not moved:
-        yield Stage("disposed", name, homes=outcome.declined)
+        yield Stage(what="disposed", path=name, homes=outcome.declined)
 
 
 def shown(path: tuple[int, ...]) -> str:

@@ -64,4 +64,19 @@ class LogRows(msgspec.Struct):
 
 
 def empty_rows() -> LogRows:
-    return LogRows([], [], [], [], [], [], [], [], [], [], [], [], [], [])
+    return LogRows(
+        advertisements=[],
+        withdrawn=[],
+        subscriptions=[],
+        changes=[],
+        epochs=[],
+        programs=[],
+        events=[],
+        behaviours=[],
+        cargoes=[],
+        deliveries=[],
+        gaps=[],
+        traces=[],
+        documents=[],
+        left_out=[],
+    )

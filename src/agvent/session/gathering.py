@@ -43,4 +43,14 @@ class Gathering:
         contents, (to, destinations, expires, fast) = self._contents, self._options
         self._contents, self._bytes = [], 0
         event = contents[0] if len(contents) == 1 else FEED.join(contents)
-        return Publication(client, sequence, event, to, destinations, expires, fast, life, count=len(contents))
+        return Publication(
+            publisher=client,
+            sequence=sequence,
+            event=event,
+            to=to,
+            destinations=destinations,
+            expires=expires,
+            fast=fast,
+            life=life,
+            count=len(contents),
+        )

@@ -207,7 +207,17 @@ class Session:
             self._sequences[fast] += count
             sequence = self._sequences[fast]
             self._queue(
-                Publication(self.client, sequence, content, to, destinations, expires, fast, self.life, count=count)
+                Publication(
+                    publisher=self.client,
+                    sequence=sequence,
+                    event=content,
+                    to=to,
+                    destinations=destinations,
+                    expires=expires,
+                    fast=fast,
+                    life=self.life,
+                    count=count,
+                )
             )
         return self._sequences[fast]
 
@@ -480,11 +490,18 @@ class Session:
                 continue
             reason = f"{message.broker} has another event of this number, of an earlier process of this name"
             for key, one in [(key, one) for key, one in self.unacknowledged.items() if key.fast == fast]:
-                told += [Refused(0, n, reason, fast) for n in range(one.first, min(one.sequence, accepted) + 1)]
+                told += [
+                    Refused(request=0, sequence=n, reason=reason, fast=fast)
+                    for n in range(one.first, min(one.sequence, accepted) + 1)
+                ]
                 if one.sequence <= accepted:
                     del self._unacknowledged[key]
                     self.unacknowledged_events -= one.count
-                    told.append(Published(one.sequence, fast, message.broker, 0, message.credit))
+                    told.append(
+                        Published(
+                            sequence=one.sequence, fast=fast, entry=message.broker, epoch=0, credit=message.credit
+                        )
+                    )
             self._sequences[fast] = max(self._sequences[fast], accepted)
         return told
 

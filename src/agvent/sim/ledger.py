@@ -18,7 +18,7 @@ import msgspec
 
 from agvent.agents.execution.answers import Answers
 from agvent.broker.records import Accepted, Closed, Heard, InstanceKey, Marked, Opened, Owned, Reported, Visited
-from agvent.broker.tables.journeys import instance_of, instance_of_report
+from agvent.broker.tables.journeys import instance_in, instance_of
 from agvent.event import Event, EventId
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
@@ -156,7 +156,7 @@ class Ledger:
             elif isinstance(record, Owned) and record.owner == on_disk.broker:
                 versions[record.owner] = record.version
             if isinstance(record, Reported):
-                agvent = msgspec.structs.replace(instance_of_report(record.report), path=())
+                agvent = msgspec.structs.replace(instance_in(record.report), path=())
                 self.waived |= {(agvent, home) for home in record.report.declined}
             if isinstance(record, Visited) or (isinstance(record, Accepted) and record.outcome is not None):
                 self._stopped(on_disk.broker, record)

@@ -56,7 +56,7 @@ class Trace:
 def _shown(message: AnyMessage) -> str:
     """The particulars of a message, in a few words."""
     match message:
-        case Routed(targets, trace, body, _, broadcast):
+        case Routed(targets=targets, trace=trace, body=body, broadcast=broadcast):
             way = " ".join(broker for broker, _ in trace)
             cast = " broadcast" if broadcast else ""
             return f"to {' '.join(targets)}{cast} by {way} {_body(body)}"
@@ -66,7 +66,7 @@ def _shown(message: AnyMessage) -> str:
             homes = " ".join(f"{target.home}@{target.position}<{target.predecessor}" for target in message.targets)
             way = " ".join(broker for broker, _ in message.trace)
             return f"{_events(message.publication)} for {homes} by {way} attempt {message.attempt}"
-        case Took(_, _, publisher, sequence, _, homes):
+        case Took(publisher=publisher, sequence=sequence, homes=homes):
             return f"{publisher}:{sequence} for {' '.join(homes)}"
         case Deliver():
             return f"#{message.number} {_events(message)} for {' '.join(message.subscriptions)}"
@@ -89,9 +89,9 @@ def _body(body: object) -> str:
             count, previous = body.number & 0xFFFFFFFF, body.previous & 0xFFFFFFFF
             changes = f"+{len(body.roots)} -{len(body.ended)}"
             return f"{body.home} #{count} after {previous} position {body.position} {changes}"
-        case Applied(entry, _, number, position, epoch):
+        case Applied(entry=entry, number=number, position=position, epoch=epoch):
             return f"{entry} #{number & 0xFFFFFFFF} position {position} epoch {epoch}"
-        case Confirm(home, _, durable, fast, _):
+        case Confirm(home=home, durable=durable, fast=fast):
             return f"{home} {dict(durable)} {dict(fast) or ''}".rstrip()
         case _:
             return ""

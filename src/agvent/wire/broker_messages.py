@@ -56,7 +56,7 @@ class Copies(Message, frozen=True, kw_only=True, tag=3):
     """The brokers it passed before its trace began anew."""
 
 
-class Took(Message, frozen=True, tag=4):
+class Took(Message, frozen=True, kw_only=True, tag=4):
     """The copies for these homes are on my disk; of a fast event, which has a `boot`, in memory."""
 
     entry: str
@@ -85,7 +85,7 @@ class Journey(Part, frozen=True, kw_only=True):
     passed: tuple[str, ...] = ()
 
 
-class Travel(Message, frozen=True, tag=6):
+class Travel(Message, frozen=True, kw_only=True, tag=6):
     """An agvent on a leg. Brokers between pass it on; its origin sends it again until it has landed."""
 
     entered: Entered
@@ -129,7 +129,7 @@ class Delta(Message, frozen=True, kw_only=True, tag=10):
     parts: int = 1
 
 
-class Applied(Message, frozen=True, tag=11):
+class Applied(Message, frozen=True, kw_only=True, tag=11):
     """An entry has a home's stream up to this number, and since this epoch. `settled`: the least position that a copy
     still under way carries."""
 
@@ -141,7 +141,7 @@ class Applied(Message, frozen=True, tag=11):
     settled: int
 
 
-class Confirm(Message, frozen=True, tag=12):
+class Confirm(Message, frozen=True, kw_only=True, tag=12):
     """All that the entry sent to this home, of each publisher up to this sequence, has arrived: of its durable events,
     and of the fast ones that it has accepted since this `boot` of it."""
 
@@ -165,7 +165,7 @@ class Answer(Message, frozen=True, tag=14):
     incarnation: int
 
 
-class Claim(Message, frozen=True, tag=15):
+class Claim(Message, frozen=True, kw_only=True, tag=15):
     """A client's new home asks an earlier one for what it still has for the client, after number `taken`.
 
     `close`: the client's subscriptions are in force from the new home everywhere, so here they may end. `before` are
@@ -186,7 +186,7 @@ class Passed(Part, frozen=True):
     expires: int
 
 
-class Handing(Message, frozen=True, tag=16):
+class Handing(Message, frozen=True, kw_only=True, tag=16):
     """The answer to a Claim: deliveries after `taken`. `drained`: nothing more will come."""
 
     source: Source
@@ -238,7 +238,7 @@ class Astray(Message, frozen=True, tag=62):
 Body = Delta | Applied | Confirm | Seek | Answer | Claim | Handing | Landed | Halted | Report | Inquiry | Astray
 
 
-class Routed(Message, frozen=True, tag=5):
+class Routed(Message, frozen=True, kw_only=True, tag=5):
     """A body for its targets alone. `broadcast` is 0, or the number its sender gave to a targeted broadcast."""
 
     targets: tuple[str, ...]

@@ -125,7 +125,7 @@ class Publish(Message, frozen=True, tag=32):
     publication: Publication
 
 
-class Published(Message, frozen=True, tag=33):
+class Published(Message, frozen=True, kw_only=True, tag=33):
     """Everything up to this sequence is accepted; `credit` more may be on their way unacknowledged."""
 
     sequence: int
@@ -150,7 +150,7 @@ class Move(Message, frozen=True, tag=38):
     sources: tuple[Source, ...]
 
 
-class Stopped(Message, frozen=True, tag=60):
+class Stopped(Message, frozen=True, kw_only=True, tag=60):
     """To a publisher: a behaviour of an agvent failed at its entry, or one that finds its own way failed or ran out of
     its budget at a broker. It will not come to the homes in `declined`."""
 

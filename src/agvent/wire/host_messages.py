@@ -39,7 +39,7 @@ class Admitted(Message, frozen=True, tag=53):
     refusal: str = ""
 
 
-class Invoke(Message, frozen=True, tag=54):
+class Invoke(Message, frozen=True, kw_only=True, tag=54):
     """A subscriber calls a behaviour of an agvent that it let in."""
 
     request: int

@@ -288,7 +288,7 @@ class LinkEnd:
             out.append(self._sealed(self._next(now), now))
         acks = self._ack_at is not None and self._ack_at <= now
         if not out and (acks or now - self._spoke >= limits.LINK_HEARTBEAT_US):
-            out.append(self._sealed(Frame(self.token, self.peer, 0, 0, 0, 0), now))
+            out.append(self._sealed(Frame(token=self.token, peer=self.peer, number=0, ack=0, stamp=0, echo=0), now))
         return out
 
     def _late(self, now: int) -> list[Unacked]:
@@ -305,7 +305,7 @@ class LinkEnd:
     def _next(self, now: int) -> Frame:
         """Small messages up to a chunk's bytes, and a chunk of one large message, in turn."""
         self._sent += 1
-        frame = Frame(self.token, self.peer, self._sent, 0, 0, 0)
+        frame = Frame(token=self.token, peer=self.peer, number=self._sent, ack=0, stamp=0, echo=0)
         taken: list[bytes] = []
         room = limits.CHUNK_BYTES_MAX - FRAME_OVERHEAD_BYTES
         while self._queue and (not taken or len(self._queue[0]) + FRAME_OVERHEAD_BYTES <= room):

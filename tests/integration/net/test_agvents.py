@@ -359,7 +359,7 @@ def test_who_is_in_quarantine_is_shown_and_can_be_released() -> None:
         eve.advertise(Slow)
         ann.subscribe(" OR ".join(f"ends({n})" for n in range(1, 5)), type="Slow")
         eve.publish(Slow())
-        assert list(eve.failures) == [Stopped(1, "B1", "ends failed: TimeoutError", ())]
+        assert list(eve.failures) == [Stopped(sequence=1, broker="B1", reason="ends failed: TimeoutError", declined=())]
         until_quarantined(url, "Slow")
         with pytest.raises(CallerError, match="'Fast' is not in quarantine"):
             asyncio.run(ask(address_of(url), "release", name="Fast"))

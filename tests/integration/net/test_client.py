@@ -203,7 +203,11 @@ def test_a_request_with_a_value_that_no_message_has_is_refused_alone(url: str) -
     """What else was asked in the same turn of the loop is answered, and so is what comes after it."""
 
     async def strange(client: Client) -> AnyMessage:
-        return await client._answer(client._session.ask_host(Invoke(0, "ada", 1, False, BehaviourCall("f", (2**70,)))))
+        return await client._answer(
+            client._session.ask_host(
+                Invoke(request=0, publisher="ada", sequence=1, fast=False, call=BehaviourCall("f", (2**70,)))
+            )
+        )
 
     async def story() -> None:
         async with connect(url) as client, asyncio.timeout(20):

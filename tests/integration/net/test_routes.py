@@ -108,7 +108,9 @@ async def short_of_hops(story: Story) -> None:
             "0 migrated from B1 to B3, for B3",
         ]
         assert await received(wanted, 1) == [2]
-        assert list(house.failures) == [Stopped(1, "B2", "its budget of hops is spent", ("B3",))]
+        assert list(house.failures) == [
+            Stopped(sequence=1, broker="B2", reason="its budget of hops is spent", declined=("B3",))
+        ]
 
 
 def test_a_publisher_is_told_that_a_budget_is_spent(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_one_broker_alone_matches_and_delivers() -> None:
     assert [effect for effect in at_once if isinstance(effect, Send)] == []
     effects = synced(broker, at_once, 4)
     assert [e.message for e in effects if isinstance(e, Send)] == [
-        Published(1, False, "B1", 1, limits.PUBLISH_CREDIT),
+        Published(sequence=1, fast=False, entry="B1", epoch=1, credit=limits.PUBLISH_CREDIT),
         Deliver(
             number=1, after=0, behind=0, publisher="ada", sequence=1, fast=False, event=EVENT, subscriptions=("s",)
         ),

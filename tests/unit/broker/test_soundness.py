@@ -46,6 +46,7 @@ DELTA = Delta(
     roots=(),
     ended=(),
 )
+APPLIED = Applied(entry="B2", incarnation=1, number=1, position=1, epoch=1, settled=1)
 BATCH = Deliver(
     number=2,
     after=0,
@@ -93,7 +94,7 @@ class Watched:
 
 
 def routed(body: Body) -> Routed:
-    return Routed(("B1",), WAY, body)
+    return Routed(targets=("B1",), trace=WAY, body=body)
 
 
 def copies(publication: Publication, entered: Entered = ENTERED) -> Copies:
@@ -101,7 +102,7 @@ def copies(publication: Publication, entered: Entered = ENTERED) -> Copies:
 
 
 def handing(delivery: Deliver) -> Routed:
-    return routed(Handing(SOURCE, "ada", 0, (Passed(delivery, 0),), False))
+    return routed(Handing(source=SOURCE, client="ada", taken=0, deliveries=(Passed(delivery, 0),), drained=False))
 
 
 @pytest.mark.parametrize(
@@ -117,14 +118,14 @@ def handing(delivery: Deliver) -> Routed:
         Copies(entered=ENTERED, publication=Publication("p", 1, EVENT), targets=MINE, trace=()),
         copies(Publication("p", 1, EVENT, count=0)),
         copies(Publication("p", 1, EVENT, count=2)),
-        Routed(("B1",), (), Applied("B2", 1, 1, 1, 1, 1)),
+        Routed(targets=("B1",), trace=(), body=APPLIED),
         routed(replace(DELTA, home="B1")),
         routed(replace(DELTA, home="B2/x")),
-        routed(Claim("B2", "ada", SOURCE, 0, False, (SOURCE,))),
+        routed(Claim(home="B2", client="ada", source=SOURCE, taken=0, close=False, before=(SOURCE,))),
         handing(replace(BATCH, event=b"{}")),
         handing(replace(BATCH, subscriptions=("all", "more"))),
         handing(replace(BATCH, picked=(b"\7\0",))),
-        Travel(ENTERED, Publication("p", 1, b""), LEG, WAY),
+        Travel(entered=ENTERED, publication=Publication("p", 1, b""), journey=LEG, trace=WAY),
     ],
 )  # fmt: skip
 def test_what_no_broker_says_is_refused(message: AnyMessage) -> None:
@@ -213,6 +214,6 @@ def test_what_is_for_another_broker_is_passed_on() -> None:
         roots=(),
         ended=(),
     )
-    watched.say(Routed(("B2",), (("B3", 128), ("B2", 128)), delta))
+    watched.say(Routed(targets=("B2",), trace=(("B3", 128), ("B2", 128)), body=delta))
     assert isinstance(watched.sent[-1], Routed)
     assert (watched.sent[-1].targets, watched.sent[-1].body, watched.broker.refused) == (("B2",), delta, 0)

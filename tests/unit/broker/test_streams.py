@@ -84,7 +84,11 @@ class Pair:
                 number, position = (home.number, home.position) if home else (0, 0)
                 if self.random.random() >= self.loss:
                     epoch = self.entry.interests.epoch
-                    self.streams.answered(Applied("E", 1, number, position, epoch, position))
+                    self.streams.answered(
+                        Applied(
+                            entry="E", incarnation=1, number=number, position=position, epoch=epoch, settled=position
+                        )
+                    )
 
     def agree(self) -> bool:
         current, overlaps = self.home.local.current, self.home.advertisements.overlaps

@@ -64,14 +64,16 @@ OPENED = Opened(1, "ann", Interest(3, CHEAP), 1)
 
 def arrived(sequence: int, *, lost: str = "", after: int = 0, **options: Any) -> Arrived:
     deliveries = () if lost == "expired" else (("ann", (("ann/cheap", 3),)),)
-    return Arrived(entered(), publication(sequence, **options), after, lost, deliveries)
+    return Arrived(
+        entered=entered(), publication=publication(sequence, **options), after=after, lost=lost, deliveries=deliveries
+    )
 
 
 def test_what_the_log_cannot_hold_is_left_out_and_counted() -> None:
     """A type that is no folder costs the log one event, not everything after it; a time beyond all times is never."""
     odd = [Event(type=""), Event(type="x" * 300), Event(attributes={"n": 2})]
     given = [Publication("eve", at, encode_event(event), expires=2**62) for at, event in enumerate(odd, 1)]
-    rows = rows_of(*(Accepted(entered(), one, (), AT) for one in given))
+    rows = rows_of(*(Accepted(entered=entered(), publication=one, targets=(), at=AT) for one in given))
     assert [(one.event.attributes, one.expires_at) for one in rows.events] == [({"n": 2}, None)]
     assert [line.split(": ")[0] for line in rows.left_out] == ["eve:1", "eve:2"]
 
@@ -80,7 +82,7 @@ def test_a_document_is_found_in_the_log() -> None:
     """An event that gives a document to a librarian is also a row of `documents`, with its owner and realm."""
     menu = Event(type="agvent.Document", attributes={"document": "menu", "realm": "eu"}, xml="<menu/>")
     given = Publication("acme", 4, encode_event(menu))
-    [row] = rows_of(Accepted(entered(), given, (), AT)).documents
+    [row] = rows_of(Accepted(entered=entered(), publication=given, targets=(), at=AT)).documents
     assert row == {
         "document": "acme/menu",
         "version": 4,
@@ -94,7 +96,12 @@ def test_a_document_is_found_in_the_log() -> None:
 
 def test_a_journal_becomes_a_log_that_reads_back(tmp_path: Path) -> None:
     """Type, subscription, event and delivery are in the log, with the version in force from its epoch on."""
-    accepted = Accepted(entered(), publication(1, to="floor = 2", destinations=("ann",), expires=AT + 5), (), AT)
+    accepted = Accepted(
+        entered=entered(),
+        publication=publication(1, to="floor = 2", destinations=("ann",), expires=AT + 5),
+        targets=(),
+        at=AT,
+    )
     made = rows_of(ADVERTISED, OPENED, accepted, arrived(1), Acknowledged("ann", 1, AT))
     create_log(tmp_path / "log")
     with LogWriter(tmp_path / "log") as log:
@@ -162,7 +169,9 @@ def test_what_was_withdrawn_is_the_type_as_it_was_advertised() -> None:
 @pytest.mark.parametrize("ended", [Closed(2, "ann/cheap", False, 2), Ended("ann/cheap")])
 def test_what_an_ended_subscription_was_owed_is_no_delivery(ended: Record) -> None:
     """Later deliveries of that client are acknowledged under their own numbers, and say nothing of it."""
-    other = Arrived(entered(), publication(2), 0, "", (("ann", (("ann/all", 4),)),))
+    other = Arrived(
+        entered=entered(), publication=publication(2), after=0, lost="", deliveries=(("ann", (("ann/all", 4),)),)
+    )
     rows = rows_of(OPENED, arrived(1), ended, other, Acknowledged("ann", 2, AT))
     assert [(row["sequence"], row["subscription"]) for row in rows.deliveries] == [(2, "ann/all")]
     assert [row["reason"] for row in rows.gaps] == ["unsubscribed"]
@@ -183,7 +192,10 @@ def test_a_replacement_is_a_close_and_an_open_and_no_gap() -> None:
 
 def test_a_broker_that_lost_its_disk_is_another_one_in_the_log() -> None:
     """Its positions begin anew, so its next incarnation has a name of its own, and what it was is declared lost."""
-    heard = [Heard("b2", n, 1, 4, 1, True, (), (), n) for n in (1, 2)]
+    heard = [
+        Heard(home="b2", incarnation=n, number=1, position=4, considered=1, whole=True, roots=(), ended=(), epoch=n)
+        for n in (1, 2)
+    ]
     known = [Owned("b2", n, 1, (), False) for n in (1, 2)]
     made = rows_of(known[0], heard[0], known[1], heard[1])
     assert [(row["home_broker"], row["epoch"], row["position"]) for row in made.epochs] == [
@@ -201,7 +213,13 @@ def test_a_broker_that_lost_its_disk_is_another_one_in_the_log() -> None:
 
 def test_a_notice_of_nobodys_events_takes_its_number_and_no_row() -> None:
     """That an entry lost its disk is said of the whole broker; what was queued after the notice was delivered."""
-    unknown = Arrived(Entered("b2", 1, 0), Publication("", 1, b""), 0, "lost_disk", (("ann", (("ann/cheap", 3),)),))
+    unknown = Arrived(
+        entered=Entered("b2", 1, 0),
+        publication=Publication("", 1, b""),
+        after=0,
+        lost="lost_disk",
+        deliveries=(("ann", (("ann/cheap", 3),)),),
+    )
     made = rows_of(Owned("b2", 1, 1, (), False), OPENED, unknown, Owned("b2", 2, 1, (), False), arrived(4))
     assert [(row["home_broker"], row["subscription"]) for row in made.gaps] == [("b2", None)]
     made = rows_of(OPENED, unknown, arrived(4), arrived(5), Acknowledged("ann", 2, AT))
@@ -222,7 +240,7 @@ def test_answers_are_logged_so_that_a_reader_finds_them(tmp_path: Path) -> None:
         Answered(BehaviourCall("fails", ()), None, "too slow"),
         Answered(BehaviourCall("listed", ((1, 2),)), 3),
     )
-    accepted = Accepted(entered(*answers), publication(1), (), AT)
+    accepted = Accepted(entered=entered(*answers), publication=publication(1), targets=(), at=AT)
     made = rows_of(ADVERTISED, OPENED, accepted)
     assert [row["call"] for row in made.behaviours] == ["twice(7)", "named(\"null\", 'O''Hare')", "fails()"]
     create_log(tmp_path / "log")

@@ -36,7 +36,7 @@ def test_the_largest_event_fits_the_messages_that_carry_it() -> None:
     for message in (
         Publish(publication),
         Copies(entered=entered, publication=publication, targets=targets, trace=trace, before=passed),
-        Travel(entered, publication, leg, trace),
+        Travel(entered=entered, publication=publication, journey=leg, trace=trace),
     ):
         assert size_of(message) <= limits.MESSAGE_BYTES_MAX
 

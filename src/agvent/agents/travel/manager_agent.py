@@ -78,7 +78,13 @@ class ManagerAgent:
 
     def decision(self, snapshot: bytes = b"") -> Decision:
         """What was agreed to."""
-        return Decision(tuple(self._delivered), tuple(self._clones), self.moving, snapshot, tuple(self._refused))
+        return Decision(
+            delivered=tuple(self._delivered),
+            clones=tuple(self._clones),
+            moved=self.moving,
+            snapshot=snapshot,
+            refused=tuple(self._refused),
+        )
 
     def _said(self, message: AclMessage, said: Said) -> dict[str, Any]:
         names = {"sender": self.surroundings.server, "receiver": self.surroundings.agvent}

@@ -33,7 +33,7 @@ class Local(msgspec.Struct, frozen=True, gc=False):
     context: dict[str, Any]
 
 
-class Surroundings(msgspec.Struct, frozen=True, gc=False):
+class Surroundings(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """What a broker's manager agent knows when an agvent stops there. `agvent` is who speaks: event and path."""
 
     server: str

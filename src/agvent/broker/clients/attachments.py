@@ -60,7 +60,7 @@ class Attachments(dict[str, Attachment]):
     def attach(self, link: str, client: str, expected: list[int]) -> Attachment:
         """A client on its link; `expected` are the sequences it will send next."""
         self._count += 1
-        attachment = self[link] = Attachment(self._count, client, expected, {})
+        attachment = self[link] = Attachment(number=self._count, client=client, expected=expected, early={})
         return attachment
 
     def is_same(self, link: str, number: int) -> bool:

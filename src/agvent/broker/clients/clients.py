@@ -115,17 +115,17 @@ class Clients:
 
     def _attach(self, link: str, attach: Attach, now: int) -> None:
         if not attach.client or {"/", MARK} & {*attach.client} or len(attach.client) > limits.CLIENT_NAME_CHARS_MAX:
-            self.out.send(link, Refused(0, 0, f"{attach.client[:40]!r} cannot name a client"))
+            self.out.send(link, _unattached(f"{attach.client[:40]!r} cannot name a client"))
             return
         if not 0 <= attach.moves < MOVES_MAX - 1:
-            self.out.send(link, Refused(0, 0, f"a client moves at most {MOVES_MAX} times, not {attach.moves}"))
+            self.out.send(link, _unattached(f"a client moves at most {MOVES_MAX} times, not {attach.moves}"))
             return
         for old in self.attached.links_named(attach.client):
             self._take_over(old, link)
         key = self._key(attach)
         if key not in self.tables.deliveries.clients:
             if not self._has_room(attach.client):
-                self.out.send(link, Refused(0, 0, f"{attach.client!r} came back before it had what waited here for it"))
+                self.out.send(link, _unattached(f"{attach.client!r} came back before it had what waited here for it"))
                 return
             self.out.record(Joined(key, moved=attach.incarnation > 0, guest=attach.guest))
         client = self.tables.deliveries.clients[key]
@@ -150,7 +150,7 @@ class Clients:
         """A client has another link now. If somebody is still at the old one, it is another process of that name."""
         if old != link:
             reason = f"another process of the name {self.attached[old].name!r} has come to {self.tables.name}"
-            self.out.send(old, Refused(0, 0, reason, final=True))
+            self.out.send(old, _unattached(reason, final=True))
         self.lost_link(old)
 
     def _has_room(self, name: str) -> bool:
@@ -222,7 +222,8 @@ class Clients:
         if known is None or (known.type, known.code) != (message.type, message.code) or is_said_again:
             if not table.has_room(name, publisher, message.type.name):
                 raise CallerError(f"{publisher!r} has advertised {limits.PUBLISHER_TYPES_MAX} types here")
-            self.gossip.change(Entry(table.version(name) + 1, publisher, message.type, True, message.code))
+            version, type, code = table.version(name) + 1, message.type, message.code
+            self.gossip.change(Entry(version=version, publisher=publisher, type=type, live=True, code=code))
         version = table.version(name)
         self.out.after_sync(OpenAdvertise(client, message.request, version, now))
 
@@ -281,7 +282,7 @@ class Clients:
             self.changes.open(client, Interest(message.version, subscription))
         version = homes.current[subscription.id]
         type, position = version.subscription.type, version.opened
-        self.out.after_sync(OpenSubscribe(client, message.request, type, position, now))
+        self.out.after_sync(OpenSubscribe(client=client, request=message.request, type=type, position=position, at=now))
 
     def _check_replaced(self, key: str) -> None:
         """Refuses another version of a subscription that has as many replaced ones as may be owed at once."""
@@ -329,7 +330,7 @@ class Clients:
         """Answers, notices and deliveries that may go out now."""
         for claimed in self.out.notices(ClientClaimed):
             for link in self.attached.links_of(claimed.client):
-                self.out.send(link, Refused(0, 0, f"{name_of(claimed.client)!r} is at home at another broker now"))
+                self.out.send(link, _unattached(f"{name_of(claimed.client)!r} is at home at another broker now"))
                 self.lost_link(link)
         for client, answer in self.requests.answers(now):
             for link in self.attached.links_of(client):
@@ -382,7 +383,12 @@ def _check_id(id: str) -> None:
         raise SubscriptionError(f"the id has {len(id)} characters, at most {most} are allowed at a broker")
 
 
+def _unattached(reason: str, *, final: bool = False) -> Refused:
+    """Of no request or sequence: it is the attaching that is refused, or ended."""
+    return Refused(request=0, sequence=0, reason=reason, final=final)
+
+
 def _refused(message: AnyMessage, reason: str) -> Refused:
     if isinstance(message, Publish):
-        return Refused(0, message.publication.sequence, reason, message.publication.fast)
-    return Refused(getattr(message, "request", 0), 0, reason)
+        return Refused(request=0, sequence=message.publication.sequence, reason=reason, fast=message.publication.fast)
+    return Refused(request=getattr(message, "request", 0), sequence=0, reason=reason)

@@ -127,7 +127,8 @@ class Moves:
             self._part(home)
         elif now >= self._ask_again_at.get(place, now):
             self._ask_again_at[place] = now + limits.GIVEN_UP_ASK_US
-            self.send_claim(SendClaim(Claim(self.tables.name, "", home, limits.INT_MAX, True, ()), now))
+            claim = Claim(home=self.tables.name, client="", source=home, taken=limits.INT_MAX, close=True, before=())
+            self.send_claim(SendClaim(claim, now))
 
     def _part(self, home: Source) -> None:
         self._ask_again_at.pop(part_of(home), None)
@@ -161,7 +162,14 @@ class Moves:
             return
         is_answered = AskedHome(client.name, source.broker) in self._answered
         before = () if is_answered else moving.sources[1:]  # it may have let go
-        claim = Claim(self.tables.name, client.name, source, moving.taken, self._is_in_force(client), before)
+        claim = Claim(
+            home=self.tables.name,
+            client=client.name,
+            source=source,
+            taken=moving.taken,
+            close=self._is_in_force(client),
+            before=before,
+        )
         self.out.after_sync(SendClaim(claim, now))
 
     def send_claim(self, work: SendClaim) -> None:
@@ -205,7 +213,15 @@ class Moves:
         ids = (one.subscription.id for one in self.tables.local.current.values() if one.client == client.name)
         subscriptions = tuple(id.partition("/")[2] for id in ids)
         given_up = reason == "moved" and self.tables.advertisements.incarnation(source.broker) > 0
-        self.out.record(HandedOver(client.name, reason, subscriptions, self.changes.mark(), given_up))
+        self.out.record(
+            HandedOver(
+                client=client.name,
+                reason=reason,
+                subscriptions=subscriptions,
+                mark=self.changes.mark(),
+                given_up=given_up,
+            )
+        )
 
     def handing(self, handing: Handing, now: int) -> None:
         """What the old home has: the part of it that is new is queued, and the next asked for."""
@@ -294,7 +310,9 @@ class Moves:
         return tuple(found)
 
     def _hand(self, claim: Claim, deliveries: tuple[Passed, ...], drained: bool, now: int) -> None:
-        handing = Handing(claim.source, claim.client, claim.taken, deliveries, drained)
+        handing = Handing(
+            source=claim.source, client=claim.client, taken=claim.taken, deliveries=deliveries, drained=drained
+        )
         self.out.after_sync(SendHanding(claim.home, handing, now))
 
     def send_handing(self, work: SendHanding) -> None:

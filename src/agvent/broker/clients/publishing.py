@@ -82,7 +82,7 @@ class Publishing:
             if publication.fast and is_self_routing(event):
                 raise CallerError("an agvent that finds its own way is durable", hint="publish it without fast")
         except AgventError as error:
-            refused = Refused(0, publication.sequence, str(error), publication.fast)
+            refused = Refused(request=0, sequence=publication.sequence, reason=str(error), fast=publication.fast)
             self.entry.refuse(publication, _settled(link, attachment, publication, refused), now)
             return
         self.entry.accept(publication, event, now, _settled(link, attachment, publication))
@@ -126,11 +126,11 @@ class Publishing:
         if work.refused is not None:
             self.attached.tell(TellClient(work.link, work.attachment, work.refused))
         published = Published(
-            work.sequence,
-            work.fast,
-            self.tables.name,
-            self.tables.interests.epoch,
-            0 if self.tables.custody.is_full() else limits.PUBLISH_CREDIT,
+            sequence=work.sequence,
+            fast=work.fast,
+            entry=self.tables.name,
+            epoch=self.tables.interests.epoch,
+            credit=0 if self.tables.custody.is_full() else limits.PUBLISH_CREDIT,
         )
         tell = TellClient(work.link, work.attachment, published)
         if work.fast:
@@ -142,7 +142,9 @@ class Publishing:
 def _settled(
     link: str, attachment: Attachment, publication: Publication, refused: Refused | None = None
 ) -> SettlePublication:
-    return SettlePublication(link, attachment.number, publication.sequence, publication.fast, refused)
+    return SettlePublication(
+        link=link, attachment=attachment.number, sequence=publication.sequence, fast=publication.fast, refused=refused
+    )
 
 
 def _check(publication: Publication) -> None:

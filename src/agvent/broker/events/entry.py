@@ -220,13 +220,22 @@ class EventEntry:
     ) -> tuple[Entered, list[Target]]:
         """Written down with this epoch; this home's copy is the last."""
         entered, targets = self._entered(answers, publication), self._targets(publication, homes, is_local)
-        self.out.record(Accepted(entered, publication, tuple(targets), now), durable=not publication.fast)
+        self.out.record(
+            Accepted(entered=entered, publication=publication, targets=tuple(targets), at=now),
+            durable=not publication.fast,
+        )
         return entered, targets
 
     def _entered(self, answers: tuple[Answered, ...], publication: Publication) -> Entered:
         tables = self.tables
-        fast = (tables.boot, tables.custody.began_with(publication)) if publication.fast else (0, 0)
-        return Entered(tables.name, tables.incarnation, tables.interests.epoch, fitting(answers), *fast)
+        return Entered(
+            entry=tables.name,
+            incarnation=tables.incarnation,
+            epoch=tables.interests.epoch,
+            answers=fitting(answers),
+            boot=tables.boot if publication.fast else 0,
+            began=tables.custody.began_with(publication) if publication.fast else 0,
+        )
 
     def _targets(self, publication: Publication, homes: list[str], is_local: bool) -> list[Target]:
         """Each copy with its position and predecessor."""
@@ -297,12 +306,18 @@ class EventEntry:
         outcome = msgspec.structs.replace(outcome, deliveries=self.stops.deliverable(publication, outcome.deliveries))
         kept = [home for home in homes if home in {*homes_of(outcome.legs), *outcome.returned}]
         targets = tuple(self._targets(publication, kept, is_local=bool(outcome.deliveries)))
-        accepted = Accepted(self._entered(entering.answers, publication), publication, targets, now, outcome)
+        accepted = Accepted(
+            entered=self._entered(entering.answers, publication),
+            publication=publication,
+            targets=targets,
+            at=now,
+            outcome=outcome,
+        )
         self.out.record(accepted)
         self.transit.ready(key_of(accepted.entered, publication), now)
         instance = instance_of(accepted.entered, publication, ())
         report = Report(
-            *instance.fields, broker=self.tables.name, declined=outcome.declined, returned=(), reasons=outcome.reasons
+            **instance.fields, broker=self.tables.name, declined=outcome.declined, returned=(), reasons=outcome.reasons
         )
         self.stops.legs.stop(report)
 

@@ -127,14 +127,33 @@ class HomeArrivals:
         except AgventError:
             lost = UNREADABLE
             to = self._recipients(entered, publication, target, lost, event)
-        self._arrived(Arrived(entered, publication, target.predecessor, lost, to.deliveries, trace))
+        self._arrived(
+            Arrived(
+                entered=entered,
+                publication=publication,
+                after=target.predecessor,
+                lost=lost,
+                deliveries=to.deliveries,
+                trace=trace,
+            )
+        )
 
     def arrive_batch(
         self, entered: Entered, publication: Publication, target: Target, found: Found, trace: Trace = ()
     ) -> None:
         """The same of a batch, and what of it matches whom."""
         to = recipients_of_batch(publication, found, self.tables.chains.repeats.had(publication))
-        self._arrived(Arrived(entered, publication, target.predecessor, "", to.deliveries, trace, to.places))
+        self._arrived(
+            Arrived(
+                entered=entered,
+                publication=publication,
+                after=target.predecessor,
+                lost="",
+                deliveries=to.deliveries,
+                trace=trace,
+                places=to.places,
+            )
+        )
 
     def _arrived(self, record: Arrived) -> None:
         entered, publication = record.entered, record.publication
@@ -190,4 +209,9 @@ class HomeArrivals:
         for entry, by_boot in confirms.items():
             durable, boot = by_boot.get(0, {}), max(by_boot)  # the entry's boots before that one are over
             fast = by_boot[boot] if boot else {}
-            self.router.send((entry,), Confirm(self.tables.name, self.tables.incarnation, durable, fast, boot))
+            self.router.send(
+                (entry,),
+                Confirm(
+                    home=self.tables.name, incarnation=self.tables.incarnation, durable=durable, fast=fast, boot=boot
+                ),
+            )

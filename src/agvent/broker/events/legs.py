@@ -17,7 +17,7 @@ from agvent.broker.outbox import Outbox
 from agvent.broker.pending import SendRouted, StartErrands
 from agvent.broker.records import InstanceKey, LegEnded, Reported
 from agvent.broker.routing.router import Router
-from agvent.broker.tables.journeys import Errand, instance_of, instance_of_report, told
+from agvent.broker.tables.journeys import Errand, instance_in, instance_of, told
 from agvent.broker.tables.tables import Tables
 from agvent.event import Budget
 from agvent.wire.broker_messages import Halted, Inquiry, Landed, Report, Travel
@@ -74,7 +74,17 @@ class Legs:
                 self.router.seek(errand.to, now)
                 return False
             neighbour = chosen
-            self._pass_on(Travel(leg.entered, leg.publication, leg.journey, (), errand.attempt), neighbour, now)
+            self._pass_on(
+                Travel(
+                    entered=leg.entered,
+                    publication=leg.publication,
+                    journey=leg.journey,
+                    trace=(),
+                    attempt=errand.attempt,
+                ),
+                neighbour,
+                now,
+            )
         self.tables.journeys.sent(errand, now, neighbour)
         return True
 
@@ -85,7 +95,7 @@ class Legs:
         spent = "hops" if left.hops < 0 else "bytes" if left.bytes < 0 else ""
         if spent:
             instance = instance_of(travel.entered, travel.publication, journey.path)
-            self._halt(journey.origin, Halted(*instance.fields, broker=self.tables.name, reason=SPENT[spent]), now)
+            self._halt(journey.origin, Halted(**instance.fields, broker=self.tables.name, reason=SPENT[spent]), now)
             return
         onward = msgspec.structs.replace(
             travel,
@@ -115,7 +125,7 @@ class Legs:
         """Sends again what was not answered in time; ends the legs whose own time is over."""
         for errand in list(self.tables.journeys.errands.values()):
             if errand.leg is not None and errand.leg.journey.deadline <= now:
-                self.halted(Halted(*errand.instance.fields, broker=self.tables.name, reason=SPENT["time"]), now)
+                self.halted(Halted(**errand.instance.fields, broker=self.tables.name, reason=SPENT["time"]), now)
         overdue = [errand for errand in self.tables.journeys.errands.values() if 0 < errand.due <= now]
         for errand in overdue:
             self.tables.journeys.retry(errand)
@@ -133,27 +143,27 @@ class Legs:
     def land(self, instance: InstanceKey, origin: str) -> None:
         """Tells the origin of a leg that it landed, when that is on disk."""
         if origin != self.tables.name:
-            self.out.after_sync(SendRouted(origin, Landed(*instance.fields)))
+            self.out.after_sync(SendRouted(origin, Landed(**instance.fields)))
 
     def landed(self, landed: Landed, now: int) -> None:
-        instance = InstanceKey(landed.entry, landed.incarnation, landed.publisher, landed.sequence, landed.path)
+        instance = instance_in(landed)
         if instance in self.tables.journeys.errands:
-            self.out.record(LegEnded(*instance.fields))
+            self.out.record(LegEnded(**instance.fields))
 
     def halted(self, halted: Halted, now: int) -> None:
         """A leg that began here ran out of its budget: the homes that it was for are declined."""
-        instance = InstanceKey(halted.entry, halted.incarnation, halted.publisher, halted.sequence, halted.path)
+        instance = instance_in(halted)
         errand = self.tables.journeys.errands.get(instance)
         if errand is None or errand.leg is None:
             return
         declined = tuple(target.home for target in errand.leg.journey.targets)
         report = Report(
-            *instance.fields, broker=halted.broker, declined=declined, returned=(), reasons=(halted.reason,)
+            **instance.fields, broker=halted.broker, declined=declined, returned=(), reasons=(halted.reason,)
         )
         if self.tables.journeys.is_entry(report):
             self.reported(report, now)
         else:
-            self.out.record(LegEnded(*instance.fields, report))
+            self.out.record(LegEnded(**instance.fields, report=report))
 
     def reported(self, report: Report, now: int) -> None:
         """The entry takes a report, once, and tells the publisher."""
@@ -163,13 +173,13 @@ class Legs:
             self.out.record(Reported(report, now))
             self.stop(report)
         if report.broker != self.tables.name:
-            self.land(instance_of_report(report), report.broker)
+            self.land(instance_in(report), report.broker)
 
     def stop(self, report: Report) -> None:
         """Tells the publisher what went wrong, if it is here."""
         declined = (report.broker, *report.declined) if report.nor_here else report.declined
         for reason in report.reasons:
-            stopped = Stopped(report.sequence, report.broker, reason, declined)
+            stopped = Stopped(sequence=report.sequence, broker=report.broker, reason=reason, declined=declined)
             self.out.notify(AgventStopped(report.publisher, stopped))
 
     def failed(self, publication: Publication, answers: tuple[Answered, ...]) -> None:
@@ -181,5 +191,11 @@ class Legs:
         reason = f"{faulty.call.name} failed: {faulty.fault}"[: limits.FAULT_CHARS_MAX]
         said = ((one.publisher, one.stopped.reason) for one in self.out.said(AgventStopped))
         if (publisher, reason) not in said:
-            stopped = Stopped(publication.sequence, self.tables.name, reason, (), publication.fast)
+            stopped = Stopped(
+                sequence=publication.sequence,
+                broker=self.tables.name,
+                reason=reason,
+                declined=(),
+                fast=publication.fast,
+            )
             self.out.notify(AgventStopped(publisher, stopped))

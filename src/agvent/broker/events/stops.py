@@ -101,14 +101,14 @@ class Stops:
         ways = [Way(home, cost_or_far(routes.cost(home)), routes.choose(home, avoid=passed) or "") for home in homes]
         path = "".join(f".{number}" for number in journey.path)
         around = Surroundings(
-            here,
-            f"{publication.publisher}:{publication.sequence}{path}",
-            tuple(sorted(ways, key=lambda way: (way.cost, way.broker))),
-            tuple(Neighbour(name, cost) for name, cost in sorted(routes.links.items())),
-            tuple(_local(version) for version in versions),
-            msgspec.structs.replace(journey.budget, time_us=max(journey.deadline - now, 0)),
-            len(publication.event),
-            now,
+            server=here,
+            agvent=f"{publication.publisher}:{publication.sequence}{path}",
+            targets=tuple(sorted(ways, key=lambda way: (way.cost, way.broker))),
+            neighbours=tuple(Neighbour(name, cost) for name, cost in sorted(routes.links.items())),
+            subscribers=tuple(_local(version) for version in versions),
+            budget=msgspec.structs.replace(journey.budget, time_us=max(journey.deadline - now, 0)),
+            event_bytes=len(publication.event),
+            now=now,
         )
         return Stop(publication.publisher, publication.event, journey.snapshot, around)
 
@@ -118,11 +118,25 @@ class Stops:
         targets = {target.home: target for target in journey.targets if target.home != self.tables.name}
         if decision.fault:
             reason = f"its route failed: {decision.fault}"[: limits.FAULT_CHARS_MAX]
-            return Outcome(grouped(versions), (), (), tuple(targets), (reason,), decision.fault)
+            return Outcome(
+                deliveries=grouped(versions),
+                legs=(),
+                declined=(),
+                returned=tuple(targets),
+                reasons=(reason,),
+                fault=decision.fault,
+            )
         chosen = [version for version in versions if version.subscription.id in decision.delivered]
         skipped = _keys(version for version in versions if version not in chosen)
         legs = self._legs(decision, journey, targets)
-        return Outcome(grouped(chosen), legs, tuple(targets), (), decision.refused, skipped=skipped)
+        return Outcome(
+            deliveries=grouped(chosen),
+            legs=legs,
+            declined=tuple(targets),
+            returned=(),
+            reasons=decision.refused,
+            skipped=skipped,
+        )
 
     def _legs(self, decision: Decision, journey: Journey, targets: dict[str, Target]) -> tuple[Journey, ...]:
         """The instances that leave; each takes its targets out of those that are left, and a share of the budget."""
@@ -231,7 +245,9 @@ class Stops:
 
     def _too_late(self, travel: Travel, versions: list[Version]) -> Outcome:
         targets = tuple(target.home for target in travel.journey.targets if target.home != self.tables.name)
-        return Outcome((), (), targets, (), (SPENT["time"],), skipped=_keys(versions))
+        return Outcome(
+            deliveries=(), legs=(), declined=targets, returned=(), reasons=(SPENT["time"],), skipped=_keys(versions)
+        )
 
     def _end(self, instance: InstanceKey, travel: Travel, outcome: Outcome, now: int) -> None:
         """Writes down what an agvent did and where it goes on, and lets it."""
@@ -240,7 +256,15 @@ class Stops:
         outcome = msgspec.structs.replace(outcome, deliveries=self.deliverable(publication, outcome.deliveries))
         after = target.predecessor if target is not None else 0
         journey = msgspec.structs.replace(travel.journey, snapshot=b"")  # what it was paused at is done with
-        visited = Visited(entered, publication, journey, target is not None, after, outcome, now)
+        visited = Visited(
+            entered=entered,
+            publication=publication,
+            journey=journey,
+            arrives=target is not None,
+            after=after,
+            outcome=outcome,
+            at=now,
+        )
         self.out.record(visited)
         self.legs.land(instance, travel.journey.origin)
         report = report_of(visited, self.tables.name)

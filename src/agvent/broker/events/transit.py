@@ -81,7 +81,17 @@ class Transit:
             self.out.record(Kept(_narrowed(copies, (*new, *early))), durable=not copies.publication.fast)
             self.ready(key, now, at_once=True)
         homes = tuple(target.home for target in copies.targets)
-        took = SendTook(neighbour, Took(key.entry, key.incarnation, key.publisher, key.sequence, key.boot, homes))
+        took = SendTook(
+            neighbour,
+            Took(
+                entry=key.entry,
+                incarnation=key.incarnation,
+                publisher=key.publisher,
+                sequence=key.sequence,
+                boot=key.boot,
+                homes=homes,
+            ),
+        )
         if copies.publication.fast:
             self.send_took(took)
         else:
@@ -130,7 +140,13 @@ class Transit:
     def took(self, took: Took, neighbour: str, now: int) -> None:
         """A neighbour has copies on its disk: here they are let go, or at the entry wait for their homes."""
         custody = self.tables.custody
-        key = EventKey(took.entry, took.incarnation, took.publisher, took.sequence, took.boot)
+        key = EventKey(
+            entry=took.entry,
+            incarnation=took.incarnation,
+            publisher=took.publisher,
+            sequence=took.sequence,
+            boot=took.boot,
+        )
         held = custody.held.get(key)
         if held is None:
             return
@@ -162,7 +178,15 @@ class Transit:
         if key.boot:
             self.tables.custody.drop(key, homes)
         else:
-            self.out.record(Released(key.entry, key.incarnation, key.publisher, key.sequence, homes))
+            self.out.record(
+                Released(
+                    entry=key.entry,
+                    incarnation=key.incarnation,
+                    publisher=key.publisher,
+                    sequence=key.sequence,
+                    homes=homes,
+                )
+            )
 
     def confirmed(self, confirm: Confirm, now: int) -> None:
         """A home's word that copies arrived: the entry's custody of them ends."""

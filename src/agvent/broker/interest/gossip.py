@@ -111,9 +111,7 @@ class Gossip:
                     self.router.tell(neighbour, self.hello())
 
     def _take(self, adverts: Adverts, neighbour: str) -> None:
-        self._own(
-            Owned(adverts.owner, adverts.incarnation, adverts.version, adverts.entries, adverts.gone),
-        )
+        self._own(_owned(adverts))
         passed = {broker for broker, _ in adverts.trace}
         for other in self.greeted:
             if other != neighbour and other not in passed:
@@ -122,7 +120,7 @@ class Gossip:
     def _hear_of_itself(self, adverts: Adverts) -> None:
         """Somebody said that this broker is gone. It is, to all others: what it would promise, nobody would keep."""
         if adverts.incarnation > self.tables.incarnation and not self.tables.is_forgotten:
-            self.out.record(Owned(adverts.owner, adverts.incarnation, adverts.version, adverts.entries, adverts.gone))
+            self.out.record(_owned(adverts))
             self.out.after_sync(Emit(Forgotten()))
 
     def _own(self, record: Owned) -> None:
@@ -146,8 +144,15 @@ class Gossip:
         concerned = grouped(version for version, type in types if type is None or type in reach)
         if concerned:
             last = self.tables.chains.last.get(Chain(owner, before, "", 0), 0)
-            unknown, reason = Publication("", last + 1, b""), "forgotten" if record.gone else "lost_disk"
-            self.out.record(Arrived(Entered(owner, before, 0), unknown, last, reason, concerned))
+            self.out.record(
+                Arrived(
+                    entered=Entered(entry=owner, incarnation=before, epoch=0),
+                    publication=Publication(publisher="", sequence=last + 1, event=b""),
+                    after=last,
+                    lost="forgotten" if record.gone else "lost_disk",
+                    deliveries=concerned,
+                )
+            )
 
     def change(self, entry: Entry | None, *, owner: str = "", gone: bool = False) -> int:
         """A change of this broker's own advertisements, or its word that another is gone; gives the new version."""
@@ -158,7 +163,7 @@ class Gossip:
             incarnation, version = incarnation + 1, 0  # later than anything the broker itself can have said
         entries = () if entry is None else (entry,)
         incarnation = incarnation or self.tables.incarnation
-        self._own(Owned(owner, incarnation, version + 1, entries, gone))
+        self._own(Owned(owner=owner, incarnation=incarnation, version=version + 1, entries=entries, gone=gone))
         self.out.after_sync(
             Flood(
                 Adverts(
@@ -208,3 +213,13 @@ class Gossip:
     def seek(self, seek: Seek, now: int) -> None:
         """Somebody has copies for this broker and no way to it: the answer makes one."""
         self.router.send((seek.broker,), Answer(self.tables.name, self.tables.incarnation))
+
+
+def _owned(adverts: Adverts) -> Owned:
+    return Owned(
+        owner=adverts.owner,
+        incarnation=adverts.incarnation,
+        version=adverts.version,
+        entries=adverts.entries,
+        gone=adverts.gone,
+    )

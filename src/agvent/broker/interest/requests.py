@@ -39,12 +39,16 @@ class Requests:
 
     def subscribed(self, work: OpenSubscribe) -> None:
         due, awaited = work.at + limits.ANSWER_WAIT_US, self.streams.entries_of(work.type)
-        request = OpenRequest(work.client, work.request, due, type=work.type, position=work.position, awaited=awaited)
+        request = OpenRequest(
+            client=work.client, request=work.request, due=due, type=work.type, position=work.position, awaited=awaited
+        )
         self.open.append(request)
 
     def advertised(self, work: OpenAdvertise) -> None:
         due = work.at + limits.ANSWER_WAIT_US
-        request = OpenRequest(work.client, work.request, due, version=work.version, awaited=self._others())
+        request = OpenRequest(
+            client=work.client, request=work.request, due=due, version=work.version, awaited=self._others()
+        )
         self.open.append(request)
 
     def drop(self, client: str) -> None:

@@ -108,7 +108,7 @@ class Streams:
         if owner not in self._table:
             return
         if stream is None:
-            stream = self.streams[owner] = Stream(incarnation, fresh, held={}, dirty={})
+            stream = self.streams[owner] = Stream(incarnation=incarnation, fresh=fresh, held={}, dirty={})
         self._stirred[owner] = None
         stream.dirty.update(dict.fromkeys(self.covering.roots()))
         stream.dirty.update(dict.fromkeys(stream.held))

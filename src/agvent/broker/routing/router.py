@@ -69,7 +69,7 @@ class Router:
             groups.setdefault(neighbour or "", []).append(target)
         nowhere = groups.pop("", None)
         for neighbour, theirs in groups.items():
-            self.tell(neighbour, Routed(tuple(theirs), self.routes.extended(trace, neighbour), body))
+            self.tell(neighbour, Routed(targets=tuple(theirs), trace=self.routes.extended(trace, neighbour), body=body))
         if nowhere:
             self.broadcast(tuple(nowhere), body)
 
@@ -80,7 +80,7 @@ class Router:
         self._is_new(self.name, number)
         for neighbour in self.links:
             trace = self.routes.extended((), neighbour)
-            self.tell(neighbour, Routed(targets, trace, body, self.name, number))
+            self.tell(neighbour, Routed(targets=targets, trace=trace, body=body, sender=self.name, broadcast=number))
 
     def came(self, routed: Routed, neighbour: str) -> Body | None:
         """Passes a routed message on; its body if it is for this broker too, and for the first time."""
@@ -108,7 +108,12 @@ class Router:
         for neighbour in self.links:
             if neighbour != source and neighbour not in passed:
                 trace = self.routes.extended(routed.trace, neighbour)
-                self.tell(neighbour, Routed(targets, trace, routed.body, routed.sender, routed.broadcast))
+                self.tell(
+                    neighbour,
+                    Routed(
+                        targets=targets, trace=trace, body=routed.body, sender=routed.sender, broadcast=routed.broadcast
+                    ),
+                )
 
     def _is_new(self, sender: str, number: int) -> bool:
         seen = self._seen.setdefault(sender, {})

@@ -21,7 +21,7 @@ from agvent.wire.sizes import portions
 
 def tombstone(version: int, publisher: str, type: str) -> Entry:
     """What stays of an advertisement that was taken back: of its type, the name."""
-    return Entry(version, publisher, AgventType(name=type), False)
+    return Entry(version=version, publisher=publisher, type=AgventType(name=type), live=False)
 
 
 class EntryKey(msgspec.Struct, frozen=True, order=True, gc=False):
@@ -96,7 +96,7 @@ class Advertisements:
         if owner is None or owner.incarnation < record.incarnation:
             if owner is not None:
                 self._set_reach(record.owner, frozenset())
-            owner = self._owners[record.owner] = Owner(record.incarnation, 0, entries={}, types={})
+            owner = self._owners[record.owner] = Owner(incarnation=record.incarnation, version=0, entries={}, types={})
         assert owner.incarnation == record.incarnation
         assert owner.version < record.version
         owner.version, owner.gone = record.version, record.gone
@@ -121,7 +121,13 @@ class Advertisements:
     def snapshot(self) -> Iterator[Owned]:
         """One record for each owner, tombstones included."""
         for name, owner in self._owners.items():
-            yield Owned(name, owner.incarnation, owner.version, tuple(owner.entries.values()), owner.gone)
+            yield Owned(
+                owner=name,
+                incarnation=owner.incarnation,
+                version=owner.version,
+                entries=tuple(owner.entries.values()),
+                gone=owner.gone,
+            )
 
     def missing(self, known: Mapping[str, tuple[int, int]]) -> Iterator[Adverts]:
         """What a neighbour that knows this much lacks, without a trace: of each owner in the order of its versions, in

@@ -58,7 +58,7 @@ class ChainSource(msgspec.Struct, frozen=True, gc=False):
         return Chain(self.entry, self.incarnation, self.publisher, boot)
 
 
-class Early(msgspec.Struct, frozen=True):
+class Early(msgspec.Struct, frozen=True, kw_only=True):
     """A copy whose predecessor has not come."""
 
     entered: Entered
@@ -114,7 +114,9 @@ class Chains:
         for target in targets:
             if target.home == self.name:
                 waiting = self.early.setdefault(chain_of(entered, publication), {})
-                waiting[publication.sequence] = Early(entered, publication, target, lost, trace)
+                waiting[publication.sequence] = Early(
+                    entered=entered, publication=publication, target=target, lost=lost, trace=trace
+                )
 
     def is_repeat(self, copies: Copies) -> bool:
         """Has it arrived, or does it wait here already? Or is it of a fast chain that goes no further?"""

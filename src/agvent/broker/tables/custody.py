@@ -85,7 +85,7 @@ class Copy(msgspec.Struct):
     again: bool = False  # it came again while it was SENT: it goes there once more when that is taken
 
 
-class HeldEvent(msgspec.Struct):
+class HeldEvent(msgspec.Struct, kw_only=True):
     """An event with the copies that are still owed; none left, and it is gone."""
 
     entered: Entered
@@ -99,7 +99,13 @@ class HeldEvent(msgspec.Struct):
 
 
 def key_of(entered: Entered, publication: Publication) -> EventKey:
-    return EventKey(entered.entry, entered.incarnation, publication.publisher, publication.sequence, entered.boot)
+    return EventKey(
+        entry=entered.entry,
+        incarnation=entered.incarnation,
+        publisher=publication.publisher,
+        sequence=publication.sequence,
+        boot=entered.boot,
+    )
 
 
 class Custody:
@@ -151,12 +157,14 @@ class Custody:
         before: tuple[str, ...] = (),
     ) -> None:
         key = key_of(entered, publication)
-        copies = {target.home: Copy(key, target) for target in targets if target.home != self.name}
+        copies = {target.home: Copy(key=key, target=target) for target in targets if target.home != self.name}
         if not copies:
             return
         held = self.held.get(key)
         if held is None:
-            held = self.held[key] = HeldEvent(entered, publication, {}, trace, {}, before)
+            held = self.held[key] = HeldEvent(
+                entered=entered, publication=publication, copies={}, trace=trace, lost={}, before=before
+            )
             self.event_count += _count(publication)
             self.event_bytes += len(publication.event)
         elif not held.publication.event:
@@ -188,7 +196,13 @@ class Custody:
         self._bytes_of_home[home] = self._bytes_of_home.get(home, 0) + more_bytes
 
     def release(self, record: Released) -> None:
-        key = EventKey(record.entry, record.incarnation, record.publisher, record.sequence, 0)
+        key = EventKey(
+            entry=record.entry,
+            incarnation=record.incarnation,
+            publisher=record.publisher,
+            sequence=record.sequence,
+            boot=0,
+        )
         self.drop(key, record.homes)
 
     def confirm(self, record: Confirmed, *, boot: int = 0) -> None:
@@ -198,9 +212,12 @@ class Custody:
             if is_meant and self.held[key].copies[record.home].target.incarnation == record.incarnation:
                 self.drop(key, (record.home,))
 
+    def own_key(self, publisher: str, sequence: int) -> EventKey:
+        """The key of a durable event that entered here."""
+        return EventKey(entry=self.name, incarnation=self.incarnation, publisher=publisher, sequence=sequence, boot=0)
+
     def lose(self, record: Lost) -> None:
-        key = EventKey(self.name, self.incarnation, record.publisher, record.sequence, 0)
-        self.let_go(key, record.home, record.reason)
+        self.let_go(self.own_key(record.publisher, record.sequence), record.home, record.reason)
 
     def let_go(self, key: EventKey, home: str, reason: str) -> None:
         """The event is let go for a home: its copy stays as a link of the chain, one for all that were lost in a

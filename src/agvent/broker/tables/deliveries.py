@@ -87,7 +87,7 @@ class Deliveries:
 
     def _fast_queue(self) -> Queue:
         first = self._boot << BOOT_SHIFT
-        return Queue(first, first, waiting={}, expires={}, sent=first)
+        return Queue(number=first, received=first, waiting={}, expires={}, sent=first)
 
     def current(self, name: str) -> str:
         """The key of a client that says only its name: that of its last move here."""
@@ -106,16 +106,16 @@ class Deliveries:
 
     def join(self, record: Joined) -> None:
         first = first_number(record.client)
-        durable = Queue(first, first, waiting={}, expires={})
-        self._file(HomeClient(record.client, durable, self._fast_queue(), guest=record.guest))
+        durable = Queue(number=first, received=first, waiting={}, expires={})
+        self._file(HomeClient(name=record.client, durable=durable, fast=self._fast_queue(), guest=record.guest))
         if record.moved:
             self.clients[record.client].moving = expected(record.client)
             self.moving[record.client] = None
 
     def recall(self, record: Queued) -> None:
         """A client from a snapshot."""
-        durable = Queue(record.number, record.received, waiting={}, expires={})
-        self._file(HomeClient(record.client, durable, self._fast_queue(), guest=record.guest))
+        durable = Queue(number=record.number, received=record.received, waiting={}, expires={})
+        self._file(HomeClient(name=record.client, durable=durable, fast=self._fast_queue(), guest=record.guest))
 
     def recall_waiting(self, record: Waited) -> None:
         queue, number = self.clients[record.client].durable, record.delivery.number
@@ -133,7 +133,7 @@ class Deliveries:
             for number, delivery in queue.waiting.items():
                 yield Waited(name, delivery, queue.expires.get(number, 0))
             if (moving := client.moving) is not None or client.claimed:
-                yield _held(client, moving or MoveState(NO_PART, (), 0, [], []))
+                yield _held(client, moving or MoveState(origin=NO_PART, sources=(), taken=0, handed=[], waiting=[]))
 
     def recall_held(self, record: MoveInProgress) -> None:
         """A client's way from a snapshot."""
@@ -142,15 +142,15 @@ class Deliveries:
         if record.origin != NO_PART:
             handed, waiting = list(record.handed), list(record.waiting)
             client.moving = MoveState(
-                record.origin,
-                record.sources,
-                record.taken,
-                handed,
-                waiting,
-                record.mark,
-                record.is_done,
-                record.ended,
-                record.inherited,
+                origin=record.origin,
+                sources=record.sources,
+                taken=record.taken,
+                handed=handed,
+                waiting=waiting,
+                mark=record.mark,
+                is_done=record.is_done,
+                ended=record.ended,
+                inherited=record.inherited,
             )
             if client.is_moving:
                 self.moving[record.client] = None

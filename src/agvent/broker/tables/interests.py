@@ -134,7 +134,14 @@ class Interests:
         for name in self._ordinals:
             home = self.homes[name]
             roots = tuple(Interest(version, self._filed(name, key)) for key, version in home.roots.items())
-            yield Wanted(name, home.incarnation, home.number, home.position, home.considered, roots)
+            yield Wanted(
+                home=name,
+                incarnation=home.incarnation,
+                number=home.number,
+                position=home.position,
+                considered=home.considered,
+                roots=roots,
+            )
 
     def _filed(self, name: str, key: str) -> Subscription:
         filed = f"{name}/{key}"
@@ -161,7 +168,7 @@ class Interests:
         home = self.homes.get(name)
         if home is not None and home.incarnation < incarnation:
             self._end(name, list(home.roots))
-            self.homes[name], self._answered = Home(home.ordinal, incarnation, roots={}), None
+            self.homes[name], self._answered = Home(ordinal=home.ordinal, incarnation=incarnation, roots={}), None
 
     def changed_here(self, epoch: int) -> None:
         """A subscription of this broker's own clients opened or closed."""

@@ -25,7 +25,7 @@ from agvent.broker.records import (
     Visited,
 )
 from agvent.wire.broker_messages import Journey, Report
-from agvent.wire.parts import Entered, Publication
+from agvent.wire.parts import Entered, InstanceMessage, Publication
 
 EXECUTED_TOGETHER: Final = 1_024
 """Instances in one record of a snapshot, some 100 KB."""
@@ -53,7 +53,13 @@ class Errand(msgspec.Struct):
 
 
 def instance_of(entered: Entered, publication: Publication, path: tuple[int, ...]) -> InstanceKey:
-    return InstanceKey(entered.entry, entered.incarnation, publication.publisher, publication.sequence, path)
+    return InstanceKey(
+        entry=entered.entry,
+        incarnation=entered.incarnation,
+        publisher=publication.publisher,
+        sequence=publication.sequence,
+        path=path,
+    )
 
 
 class Journeys:
@@ -82,13 +88,12 @@ class Journeys:
         self._travel(record.entered, record.publication, record.journey)
 
     def end(self, record: LegEnded) -> ErrandsBegun | None:
-        ended = InstanceKey(record.entry, record.incarnation, record.publisher, record.sequence, record.path)
-        self.errands.pop(ended, None)
+        self.errands.pop(instance_in(record), None)
         return ErrandsBegun((self._report(record.report),)) if record.report is not None else None
 
     def reported(self, record: Reported) -> None:
         """The entry's side: the leg that it is about may be one of its own."""
-        self.errands.pop(instance_of_report(record.report), None)
+        self.errands.pop(instance_in(record.report), None)
         self._remember(told(record.report))
 
     def resume_report(self, record: Reporting) -> None:
@@ -99,12 +104,12 @@ class Journeys:
 
     def _travel(self, entered: Entered, publication: Publication, journey: Journey) -> InstanceKey:
         instance = instance_of(entered, publication, journey.path)
-        self.errands[instance] = Errand(instance, journey.to, leg=Leg(entered, publication, journey))
+        self.errands[instance] = Errand(instance=instance, to=journey.to, leg=Leg(entered, publication, journey))
         return instance
 
     def _report(self, report: Report) -> InstanceKey:
-        instance = instance_of_report(report)
-        self.errands[instance] = Errand(instance, report.entry, report=report)
+        instance = instance_in(report)
+        self.errands[instance] = Errand(instance=instance, to=report.entry, report=report)
         return instance
 
     def _remember(self, instance: InstanceKey) -> None:
@@ -126,7 +131,7 @@ class Journeys:
                 del self.errands[instance]
                 homes = tuple(target.home for target in errand.leg.journey.targets if target.home != owner)
                 if instance.entry != self.name:
-                    report = Report(*instance.fields, broker=self.name, declined=(), returned=homes, reasons=())
+                    report = Report(**instance.fields, broker=self.name, declined=(), returned=homes, reasons=())
                     begun.append(self._report(report))
         return ErrandsBegun(tuple(begun))
 
@@ -174,7 +179,7 @@ def report_of(record: Visited, broker: str) -> Report | None:
     instance = instance_of(record.entered, record.publication, record.journey.path)
     nor_here = bool(outcome.skipped and outcome.reasons) and not outcome.deliveries
     return Report(
-        *instance.fields,
+        **instance.fields,
         broker=broker,
         declined=outcome.declined,
         returned=outcome.returned,
@@ -183,10 +188,17 @@ def report_of(record: Visited, broker: str) -> Report | None:
     )
 
 
-def instance_of_report(report: Report) -> InstanceKey:
-    return InstanceKey(report.entry, report.incarnation, report.publisher, report.sequence, report.path)
+def instance_in(message: InstanceMessage | LegEnded) -> InstanceKey:
+    """The instance that a message or record is about."""
+    return InstanceKey(
+        entry=message.entry,
+        incarnation=message.incarnation,
+        publisher=message.publisher,
+        sequence=message.sequence,
+        path=message.path,
+    )
 
 
 def told(report: Report) -> InstanceKey:
     """What an entry remembers of a report that it has taken: no instance has such a path."""
-    return InstanceKey(report.entry, report.incarnation, report.publisher, report.sequence, (*report.path, -1))
+    return msgspec.structs.replace(instance_in(report), path=(*report.path, -1))

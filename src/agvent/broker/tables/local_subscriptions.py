@@ -70,7 +70,11 @@ class LocalSubscriptions:
         self.position = record.position
         subscription = record.interest.subscription
         self.current[subscription.id] = Version(
-            record.client, record.interest.version, subscription, subscription.condition(), record.position
+            client=record.client,
+            number=record.interest.version,
+            subscription=subscription,
+            condition=subscription.condition(),
+            opened=record.position,
         )
         self._file(subscription)
 
@@ -97,12 +101,12 @@ class LocalSubscriptions:
         """A version from a snapshot."""
         subscription = record.interest.subscription
         version = Version(
-            record.client,
-            record.interest.version,
-            subscription,
-            subscription.condition(),
-            record.opened,
-            record.closed,
+            client=record.client,
+            number=record.interest.version,
+            subscription=subscription,
+            condition=subscription.condition(),
+            opened=record.opened,
+            closed=record.closed,
         )
         if record.closed:
             self.replaced.append(version)

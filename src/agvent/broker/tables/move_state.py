@@ -55,10 +55,10 @@ def merged(handed: Sequence[EventId], waiting: Sequence[EventId]) -> Iterator[tu
 
 def expected(client: str) -> MoveState:
     """The move of a client that was elsewhere and has not said where."""
-    return MoveState(HomePart("", client), (), 0, [], [])
+    return MoveState(origin=HomePart("", client), sources=(), taken=0, handed=[], waiting=[])
 
 
-class MoveState(msgspec.Struct):
+class MoveState(msgspec.Struct, kw_only=True):
     """Where a client's move stands: not begun until it has said where it was, then sources to ask, then a `mark` to be
     passed, then done.
 

@@ -60,7 +60,7 @@ from agvent.broker.records import (
 from agvent.broker.tables.advertisements import Advertisements
 from agvent.broker.tables.chains import Chain, Chains
 from agvent.broker.tables.code import Code
-from agvent.broker.tables.custody import Custody, EventKey, HomeChain, key_of
+from agvent.broker.tables.custody import Custody, HomeChain, key_of
 from agvent.broker.tables.deliveries import Deliveries
 from agvent.broker.tables.interests import Interests
 from agvent.broker.tables.journeys import Journeys, report_of
@@ -203,14 +203,26 @@ class Tables:
         notices: tuple[Notice, ...] = (self.journeys.accept(record, outcome),)
         for target in record.targets:
             if target.home == self.name:
-                arrived = Arrived(record.entered, record.publication, target.predecessor, "", outcome.deliveries)
+                arrived = Arrived(
+                    entered=record.entered,
+                    publication=record.publication,
+                    after=target.predecessor,
+                    lost="",
+                    deliveries=outcome.deliveries,
+                )
                 notices += (self._arrived(arrived),)
         return notices
 
     def _visited(self, record: Visited) -> tuple[Notice, ...]:
         notices: tuple[Notice, ...] = ()
         if record.arrives:
-            arrived = Arrived(record.entered, record.publication, record.after, "", record.outcome.deliveries)
+            arrived = Arrived(
+                entered=record.entered,
+                publication=record.publication,
+                after=record.after,
+                lost="",
+                deliveries=record.outcome.deliveries,
+            )
             notices = (self._arrived(arrived),)
         notices += (self.journeys.visit(record),)
         report = report_of(record, self.name)
@@ -224,13 +236,12 @@ class Tables:
 
     def _settle(self, report: Report) -> None:
         """What an agvent that entered here has left undone."""
-        key = EventKey(report.entry, report.incarnation, report.publisher, report.sequence, 0)
+        key = self.custody.own_key(report.publisher, report.sequence)
         self.custody.decline(key, report.declined)
         self.custody.take_back(key, report.returned)
 
     def _delegated(self, record: Delegated) -> None:
-        key = EventKey(self.name, self.incarnation, record.publisher, record.sequence, 0)
-        self.custody.delegate(key, record.homes)
+        self.custody.delegate(self.custody.own_key(record.publisher, record.sequence), record.homes)
 
     def _ended(self, record: Ended) -> QueuesChanged:
         return self.deliveries.void(record.key)

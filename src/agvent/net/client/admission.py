@@ -22,7 +22,7 @@ class Admission:
 
     def __init__(self, ask: AskHost, message: Deliver, subscription: str) -> None:
         self._ask = ask
-        self._id = (message.publisher, message.sequence, message.fast)
+        self._message = message
         self._answer = ask(Admit(0, message.number, message.fast, subscription))
         self._answer.add_done_callback(lambda answer: answer.cancelled() or answer.exception())  # wait() may never come
 
@@ -42,9 +42,12 @@ class Admission:
         return ReceivedAgvent(event, self._type, self._call)
 
     async def _call(self, call: BehaviourCall) -> Answered:
-        answer = await self._ask(Invoke(0, *self._id, call))
+        one = self._message
+        answer = await self._ask(
+            Invoke(request=0, publisher=one.publisher, sequence=one.sequence, fast=one.fast, call=call)
+        )
         assert isinstance(answer, Invoked)
         return answer.answered
 
     async def dispose(self) -> None:
-        await self._ask(Dispose(0, *self._id))
+        await self._ask(Dispose(0, self._message.publisher, self._message.sequence, self._message.fast))

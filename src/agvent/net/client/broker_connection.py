@@ -250,10 +250,10 @@ class BrokerConnection:
 
     def _refuse(self) -> None:
         """Tells whoever asked or published something why nobody will answer."""
-        self._told([Refused(ATTACHING, 0, self.last_error)])
+        self._told([Refused(request=ATTACHING, sequence=0, reason=self.last_error)])
         for number, request in list(self.session.requests.items()):
             if not isinstance(request, Move):
-                self._told(self.session.receive(Refused(number, 0, self.last_error)))
+                self._told(self.session.receive(Refused(request=number, sequence=0, reason=self.last_error)))
 
     def _say_one(self, end: LinkEnd, message: AnyMessage) -> None:
         """One that is too large, or has a value no message can have, is refused here; the others are said."""
@@ -261,6 +261,14 @@ class BrokerConnection:
         try:
             end.send(message)
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
-            self._told(self.session.receive(Refused(request, 0, f"it has a value that cannot be sent: {error}")))
+            self._told(
+                self.session.receive(
+                    Refused(request=request, sequence=0, reason=f"it has a value that cannot be sent: {error}")
+                )
+            )
         if end.oversized > oversized:
-            self._told(self.session.receive(Refused(request, 0, f"it has more than {limits.MESSAGE_BYTES_MAX} bytes")))
+            self._told(
+                self.session.receive(
+                    Refused(request=request, sequence=0, reason=f"it has more than {limits.MESSAGE_BYTES_MAX} bytes")
+                )
+            )

@@ -154,7 +154,15 @@ class Follower:
         key = (identity.broker, identity.incarnation)
         if key not in self._followed:
             self._mark.incarnations.see({key})
-            self._followed[key] = self._of(JournalPlace(*key, 0, 0, Carried({}, {}, {}, {}, {})))
+            self._followed[key] = self._of(
+                JournalPlace(
+                    broker=identity.broker,
+                    incarnation=identity.incarnation,
+                    sequence=0,
+                    at=0,
+                    carried=Carried(known={}, types={}, open={}, clients={}, delivered={}),
+                )
+            )
         followed = self._followed[key]
         if followed.tail is None:
             after = followed.place.sequence
@@ -230,4 +238,4 @@ class Follower:
 
 
 def _beginning() -> Bookmark:
-    return Bookmark(0, Incarnations({}), Frontier({}, {}), Ways({}, []), [])
+    return Bookmark(batch=0, incarnations=Incarnations({}), frontier=Frontier({}, {}), ways=Ways({}, []), places=[])

@@ -93,8 +93,13 @@ class AccessControl:
                 principal.grants.check_publish(decode_event(message.publication.event))
         except AgventError as error:
             if isinstance(message, Publish):
-                return Refused(0, message.publication.sequence, error.message, message.publication.fast)
-            return Refused(getattr(message, "request", 0), 0, error.message)
+                return Refused(
+                    request=0,
+                    sequence=message.publication.sequence,
+                    reason=error.message,
+                    fast=message.publication.fast,
+                )
+            return Refused(request=getattr(message, "request", 0), sequence=0, reason=error.message)
         return None
 
 

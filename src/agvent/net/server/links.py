@@ -148,7 +148,7 @@ class Links:
         """The refusal of a client's message that its grants do not allow; None if they do."""
         client = self.clients.get(link)
         if client is None:
-            return Refused(getattr(message, "request", 0), 0, "the client has disconnected")
+            return Refused(request=getattr(message, "request", 0), sequence=0, reason="the client has disconnected")
         held = self._subscriptions(client) if isinstance(message, Subscribe) else 0
         return self._access.denial(self.principals[link], client, message, held)
 

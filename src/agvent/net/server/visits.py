@@ -57,7 +57,9 @@ class Visits:
         """Sees to a request, and answers it later."""
         attachment = self._broker.clients.attached.get(connection.link)
         if attachment is None or self._asked[connection.link] >= limits.CLIENT_CALLS_MAX:
-            self._tell(connection, Refused(asked.request, 0, "quota exceeded: too many calls at once"))
+            self._tell(
+                connection, Refused(request=asked.request, sequence=0, reason="quota exceeded: too many calls at once")
+            )
         else:
             self._asked[connection.link] += 1
             self._programs.spawn(self._see_to(connection, attachment.client, asked))
@@ -97,7 +99,7 @@ class Visits:
         try:
             return HostKey(request, await self._programs.told(lambda host: host.key))
         except SandboxFault as error:
-            return Refused(request, 0, error.message)
+            return Refused(request=request, sequence=0, reason=error.message)
 
     async def _load(self, connection: Connection, asked: Load) -> AnyMessage:
         """Has the host load code before it is advertised, if this client may bring it."""
@@ -107,7 +109,7 @@ class Visits:
         try:
             await self._programs.load(asked.code)
         except (AdmissionError, SandboxFault) as error:
-            return Refused(asked.request, 0, error.message)
+            return Refused(request=asked.request, sequence=0, reason=error.message)
         return Done(asked.request)
 
     # Arrival

@@ -22,8 +22,8 @@ def noted(memory: RecentHops, event: bytes, answers: tuple[Answered, ...] = ()) 
     publication = Publication("house", 1, event)
     entered = Entered("B1", 1, 0, answers)
     records = (
-        Accepted(entered, publication, (), 5),
-        Arrived(entered, publication, 0, "", (("ann", (("a/s", 1),)),)),
+        Accepted(entered=entered, publication=publication, targets=(), at=5),
+        Arrived(entered=entered, publication=publication, after=0, lost="", deliveries=(("ann", (("a/s", 1),)),)),
     )
     memory.note([], [Append(records, 1)], {}, 5)
 
