@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo kernels test docs lint format fuzz sim bench-match bench-spark bench-broker bench-agvents clean clean-kernels
+.PHONY: help demo kernels test docs lint format fuzz sim mutants bench-match bench-spark bench-broker bench-agvents clean clean-kernels
 
 help:  ## say what there is
 	@awk -F ':.*  ## ' '/^[a-z-]+:.*  ## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,10 @@ fuzz: .venv/dev.stamp  ## try random inputs on every parser and decoder; INPUTS=
 
 sim: .venv/runtime.stamp  ## run 2,000 seeded worlds of brokers with faults; SEEDS=50000 FIRST=0
 	$(BIN)/agvent sim --seeds $(or $(SEEDS),2000) --first-seed $(or $(FIRST),0)
+
+mutants: .venv/dev.stamp  ## plant small bugs and hunt each with the simulator, then the tests; SEEDS=300 JOBS=2
+	PYTHONPATH=benchmarks $(BIN)/python -m tests.mutants --tests $(if $(SEEDS),--seeds $(SEEDS)) \
+		$(if $(JOBS),--jobs $(JOBS))
 
 bench-match: .venv/runtime.stamp  ## the table of docs/performance.md
 	$(BIN)/python benchmarks/match.py --table
