@@ -135,7 +135,7 @@ LARGE_MESSAGES_MAX: Final = 4
 
 REPLACED_VERSIONS_MAX: Final = 16
 """Versions of one subscription that were replaced while events from before may still come: thirty-two changes a second
-while all brokers answer at once. The next change is refused."""
+while all brokers answer at once. The next change is rejected."""
 
 ANSWER_WAIT_US: Final = 2_000_000
 ANSWER_WAIT_MAX_US: Final = 16_000_000
@@ -149,7 +149,7 @@ SEEK_WAIT_US: Final = 1_000_000
 
 COPIES_MAX: Final = 65_536
 COPIES_BYTES_MAX: Final = 1 << 30
-"""Events in a broker's custody, and their bytes; beyond it publishers wait and copies in transit are refused."""
+"""Events in a broker's custody, and their bytes; beyond it publishers wait and copies in transit are rejected."""
 
 HOME_COPIES_MAX: Final = COPIES_MAX // 4
 HOME_COPIES_BYTES_MAX: Final = COPIES_BYTES_MAX // 4

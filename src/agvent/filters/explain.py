@@ -186,7 +186,7 @@ def _seen_value(part: Attribute | Call, event: Event, behaviours: Behaviours | N
         return f"is {shown(found)}"
     if isinstance(part, Call):
         return "has no value"
-    return "is missing" if event.lookup(part.path) is None else "is NaN, which is no value"
+    return "is missing" if event.lookup(part.path) is None else "is NaN, which is not a value"
 
 
 def shown(found: object) -> str:

@@ -111,7 +111,7 @@ def test_keys_are_kept_in_a_file_of_their_owner(tmp_path: Path) -> None:
     file.write_bytes(b"\xc1")
     with pytest.raises(EnvironmentFault, match="is no key file"):
         Keyring(file)
-    with pytest.raises(CallerError, match="'abc' is no public key"):
+    with pytest.raises(CallerError, match="'abc' is not a public key"):
         asyncio.run(Client([], name="ann", is_guest=False, context=None, failover_s=1).seals.trust("house", "abc"))
 
 

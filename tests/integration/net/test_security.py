@@ -82,7 +82,7 @@ def test_what_is_not_granted_is_refused_by_name(url: str, keys: Path) -> None:
             ada.subscribe(pattern="#")
         with pytest.raises(CallerError, match="denied: it takes advertise type:Tape"):
             ada.advertise("Tape")
-        with pytest.raises(RefusedError, match="refused 0: denied: it takes publish topic:News") as raised:
+        with pytest.raises(RefusedError, match="rejected 0: denied: it takes publish topic:News") as raised:
             ada.publish_batch([{"$topic": "News"}, {"$topic": "Sports/NBA"}])
         assert [receipt.id.sequence for receipt in raised.value.receipts] == [2]
 

@@ -242,7 +242,7 @@ def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehav
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in hints:
             raise ProgramError(
-                f"{whose}: {parameter.name} has no kind, or no place of its own",
+                f"{whose}: {parameter.name} needs an annotation, and cannot be *args or **kwargs",
                 line=line,
                 hint="name each parameter and annotate it: amount: int",
             )

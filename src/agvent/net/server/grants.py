@@ -47,7 +47,7 @@ def grant_of(text: str) -> Grant:
     is_narrow = action != "administer" and kind in MAKE and value
     if action not in ACTIONS or not (about == EVERYTHING_ABOUT or is_narrow):
         raise CallerError(
-            f"{text!r} is no grant", hint="such as: publish topic:Sports/#, subscribe type:Book, administer *"
+            f"{text!r} is not a grant", hint="such as: publish topic:Sports/#, subscribe type:Book, administer *"
         )
     condition = EVERYTHING if about == EVERYTHING_ABOUT else MAKE[kind](value)
     return Grant(action, EVERYTHING_ABOUT if about == EVERYTHING_ABOUT else kind, condition, text.strip())

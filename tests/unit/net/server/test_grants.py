@@ -81,5 +81,5 @@ def test_advertising_and_administering() -> None:
 )
 def test_what_is_no_grant_is_refused(text: str) -> None:
     """When it is made, not when it is used."""
-    with pytest.raises(CallerError, match="is no grant"):
+    with pytest.raises(CallerError, match="is not a grant"):
         grant_of(text)
