@@ -95,7 +95,7 @@ class Visits:
 
     async def _host_key(self, request: int) -> HostKey | Refused:
         try:
-            return HostKey(request, await self._programs.told(lambda host: host.key))
+            return HostKey(request, await self._programs.ask_host(lambda host: host.key))
         except SandboxFault as error:
             return Refused(request, 0, error.message)
 
