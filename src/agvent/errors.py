@@ -92,10 +92,10 @@ class ProgramError(CallerError):
 
 
 class DeniedError(CallerError):
-    """Something that a principal may not do: the message names what is missing."""
+    """Something that a principal may not do; the message says which grant or proof is missing."""
 
-    def __init__(self, missing: str) -> None:
-        super().__init__(f"denied: it takes {missing}")
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"denied: {reason}")
 
 
 class RefusedError(CallerError):

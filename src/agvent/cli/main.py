@@ -38,7 +38,8 @@ try:
         unsubscribe,
         up,
     )
-    from agvent.errors import AgventError, CallerError, EnvironmentFault
+    from agvent.cli.where import add_hint
+    from agvent.errors import AgventError, CallerError, EnvironmentFault, NetworkFault
 except KeyboardInterrupt:  # Ctrl-C before there is anything to interrupt
     sys.exit(130)
 
@@ -164,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             args = parser().parse_args(argv)
-            code: int = args.run(args)
+            code = _run(args)
         finally:
             sys.stdout.flush()  # at exit it would be too late to say that it failed
     except BrokenPipeError:
@@ -184,6 +185,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(AgventError(f"{named}{error.strerror or error}"))
         return ENVIRONMENT
     return code
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        return int(args.run(args))
+    except NetworkFault as error:
+        add_hint(error, args)
+        raise
 
 
 def _take_standard_descriptors() -> None:

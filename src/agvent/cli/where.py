@@ -135,6 +135,15 @@ def network(args: argparse.Namespace) -> dict[str, Address]:
     return {name: address_of(address) for name, address in found.items()}
 
 
+def add_hint(error: NetworkFault, args: argparse.Namespace) -> None:
+    """Where the brokers are those of a network that `agvent up` has started, the hint is not to start one."""
+    from agvent.net.client.broker_connection import START_ONE
+
+    is_of_folder = hasattr(args, "network") and not getattr(args, "at", None)
+    if error.hint == START_ONE and is_of_folder and (folder(args) / NETWORK).exists():
+        error.hint = "are its brokers being restarted? `agvent status` shows them, `agvent up` starts them"
+
+
 def brokers(args: argparse.Namespace) -> str:
     """The addresses that a client takes."""
     return ",".join(str(address) for address in network(args).values())

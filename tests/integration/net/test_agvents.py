@@ -153,7 +153,7 @@ def test_code_takes_a_grant(tmp_path: Path) -> None:
 
     tls = TlsConfig(authority=file("authority.pem"), certificate=file("B1.pem"), key=file("B1.key"), tokens=[])
     with local_broker("B1", tls=tls) as url:
-        denied = pytest.raises(CallerError, match="denied: it takes code type:Book")
+        denied = pytest.raises(CallerError, match="denied: 'eve' has no grant `code type:Book`")
         with connect(url, name="eve", credentials=shown("eve")) as eve, denied:
             eve.advertise(Book)
         with connect(url, name="house", credentials=shown("house")) as house:

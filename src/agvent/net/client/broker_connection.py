@@ -30,6 +30,8 @@ from agvent.wire.messages import AnyMessage
 LOAD_US: Final = 50
 """What each attached client adds to a broker's round trip in the choice: about what a message of each costs it."""
 
+START_ONE: Final = "agvent up starts a network here"
+"""The hint of a client that reaches no broker, if there is none better."""
 
 ATTACHING: Final = 0
 """The request that a refusal of the Attach itself names."""
@@ -70,7 +72,7 @@ def _no_broker(errors: list[AgventError]) -> NetworkFault:
     hints = [error.hint for error in errors if error.hint != RUNS]
     return NetworkFault(
         f"no broker can be reached: {'; '.join(map(str, errors))}",
-        hint=next(filter(None, hints), "agvent up starts a network here"),
+        hint=next(filter(None, hints), START_ONE),
     )
 
 
