@@ -14,7 +14,7 @@ SOURCE = ROOT / "src" / "agvent"
 NAMED_FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|md|lock))`")
 NAMED_FOLDER = re.compile(r"`((?:[\w-]+/)+)`")
 NAMED_FUNCTION = re.compile(r"`([\w/-]+\.py)`(?: ·)?\s+`([A-Za-z_][\w.]*)(?:\(\))?`")
-EXAMPLES = {"first.py", "hello.py", "house.py", "subscriber.py"}
+EXAMPLES = {"book.py", "first.py", "hello.py", "house.py", "subscriber.py"}
 """Files that a page has its reader write."""
 
 LINE_CHARS_MAX = 120

@@ -67,7 +67,7 @@ def session(master: str | None = None, *, app: str = "agvent", config: Mapping[s
 def _require_packages() -> None:
     for package in ("pyspark", "pandas"):
         if find_spec(package) is None:
-            raise SparkFault(f"{package} is not installed", hint="pip install 'agvent[spark]'")
+            raise SparkFault(f"{package} is not installed", hint="pip install '.[spark]' in a checkout")
 
 
 def check_answers(master: str) -> None:
