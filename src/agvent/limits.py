@@ -234,8 +234,8 @@ CLOSE_SECONDS_MAX: Final = 2.0
 CONNECTIONS_MAX: Final = 8_192
 CONNECTIONS_MIN: Final = 16
 DESCRIPTORS_RESERVED: Final = 256
-"""Connections of one broker: some 400 MB if all of them are idle. Of a process that may have fewer descriptors, all but
-those reserved for the journal, links that are dialled, operators, the admin port and the sandbox host; at least 16."""
+"""Connections of one broker, some 400 MB if all are idle. A process with fewer descriptors has all but the reserved
+ones, which are for the journal, dialled links, operators, the admin port and the sandbox host; at least 16."""
 
 STRANGERS_MAX: Final = 1_024
 """Connections that have not introduced themselves, or a quarter of all: at ten thousand new ones a second each has
