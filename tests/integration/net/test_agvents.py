@@ -217,8 +217,8 @@ def test_an_agvent_is_let_in_or_refused_and_its_trace_says_so() -> None:
         ]
         assert sorted(hops(url, 1)[6:-1]) == [
             "ann admitted it at B1",
-            "executed at B1 for ann",
             "ben rejected it at B1: KeyError",
+            "executed at B1 for ann",
         ]
         assert hops(url, 1)[-1] == "disposed at B1 for ann"
         assert hops(url, 2) == ["entered at B1, for nobody; a behaviour gave no answer: the event has no program"]
