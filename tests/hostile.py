@@ -93,12 +93,12 @@ BODIES: dict[str, tuple[str, str]] = {
     "an answer of twenty megabytes": ("return 'x' * 8_000_000", "the answer has 8000005 bytes"),
     "an answer nested a hundred thousand deep": (
         "x = []\nfor _ in range(10**5): x = [x]\nreturn x",
-        "the answer is no value of an event",
+        "the answer is not a value that an event can hold",
     ),
     "an answer that contains itself": ("x = []\nx.append(x)\nreturn x", ANSWER),
     "an answer that is a class": ("return Evil", ANSWER),
-    "an answer that is the agvent": ("return self", "the answer is no value of an event"),
-    "an integer of a thousand bits": ("return 2 ** 1000", "the answer is no value of an event"),
+    "an answer that is the agvent": ("return self", "the answer is not a value that an event can hold"),
+    "an integer of a thousand bits": ("return 2 ** 1000", "the answer is not a value that an event can hold"),
     "a lone surrogate": ("return chr(0xD800)", "ValueError"),
     "printing without end": ("while True: print('x' * 10_000)", MEMORY),
     "an answer in place of all answers": (
@@ -129,7 +129,7 @@ BODIES: dict[str, tuple[str, str]] = {
     ),
     "a time before the first year": (
         "import datetime as d\nreturn d.datetime(1, 1, 1, tzinfo=d.timezone(d.timedelta(hours=14)))",
-        "the answer is no value of an event",
+        "the answer is not a value that an event can hold",
     ),
     "leaving the process": ("raise SystemExit(1)", "RuntimeError"),
     "an interrupt": ("raise KeyboardInterrupt()", "KeyboardInterrupt"),

@@ -26,7 +26,20 @@ from tests.pages import DOCS, PAGES, blocks, name_of
 FLAGS = doctest.ELLIPSIS
 MODULES = sorted(module.name for module in pkgutil.walk_packages(agvent.__path__, "agvent."))
 SPARK_EXAMPLES = {
-    f"agvent.spark.{name}" for name in ("analysis.analyse", "audits.audit", "matches.count_matches", "matches.match")
+    f"agvent.spark.{name}"
+    for name in (
+        "analysis.analyse",
+        "audits.audit",
+        "discovery.discover",
+        "matches.count_matches",
+        "matches.match",
+        "pushdown.to_column",
+        "replays.log_replay",
+        "replays.table_replay",
+        "runtime.session",
+        "streams.dispatch",
+        "streams.register",
+    )
 }
 """Modules whose examples start Spark: they run in the group of tests that share a session."""
 

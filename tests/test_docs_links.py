@@ -14,12 +14,16 @@ SOURCE = ROOT / "src" / "agvent"
 NAMED_FILE = re.compile(r"`((?:[\w.-]+/)*[\w-]+\.(?:py|md|lock))`")
 NAMED_FOLDER = re.compile(r"`((?:[\w-]+/)+)`")
 NAMED_FUNCTION = re.compile(r"`([\w/-]+\.py)`(?: ·)?\s+`([A-Za-z_][\w.]*)(?:\(\))?`")
-EXAMPLES = {"first.py", "hello.py", "house.py", "subscriber.py"}
+EXAMPLES = {"book.py", "first.py", "hello.py", "house.py", "subscriber.py"}
 """Files that a page has its reader write."""
 
 LINE_CHARS_MAX = 120
 WRAPPED = {"python", "pycon", "sh", "toml"}
-"""Blocks whose lines can be broken. A row of a table cannot, nor can the output of a command or a drawing."""
+"""Blocks whose lines can be broken. The output of a command or a drawing cannot."""
+
+CELL = re.compile(r"(?<!\\)\|")
+GENERATED = {"docs/reference/limits.md", "docs/reproduction.md"}
+"""Pages whose tables a program writes."""
 
 
 def broken_links(page: str, folder: Path) -> list[str]:
@@ -85,8 +89,15 @@ def missing_functions(text: str, page: Path) -> list[str]:
     return [f"{path} {name}" for path, name, file in named if file is None or name not in defined(file)]
 
 
+def long_cells(text: str) -> list[int]:
+    """The rows of tables with a cell longer than a line, by number: prose that belongs below the table. A link counts
+    as its text."""
+    rows = ((at, LINK.sub("]", line)) for at, line in enumerate(prose(text).splitlines(), 1) if line.startswith("|"))
+    return [at for at, row in rows if any(len(cell.strip()) > LINE_CHARS_MAX for cell in CELL.split(row))]
+
+
 def long_lines(text: str) -> list[int]:
-    """The lines that are too long and could be broken, by number."""
+    """The lines that are too long and could be broken, by number. A row of a table cannot be, but see `long_cells`."""
     fixed = {
         at
         for block in BLOCK.finditer(text)
@@ -121,6 +132,12 @@ def test_lines_have_at_most_120_characters(page: Path) -> None:
     assert long_lines(page.read_text()) == []
 
 
+@pytest.mark.parametrize("page", [page for page in TEXTS if name_of(page) not in GENERATED], ids=name_of)
+def test_cells_of_tables_have_at_most_120_characters(page: Path) -> None:
+    """A row may be longer than a line, as it cannot be broken; a cell may not. A link counts as its text."""
+    assert long_cells(page.read_text()) == []
+
+
 def test_every_page_is_in_the_index() -> None:
     """docs/index.md links to every page of the documentation."""
     linked = {(DOCS / link.partition("#")[0]).resolve() for link in LINK.findall((DOCS / "index.md").read_text())}
@@ -145,4 +162,6 @@ def test_a_page_that_leads_nowhere_is_seen(tmp_path: Path) -> None:
     text = "`broker/broker.py` `Broker.step()`, `broker/broker.py` · `Broker.stop_it`, `limits.py` `INT_MAX`"
     assert missing_functions(text, other) == ["broker/broker.py Broker.stop_it"]
     wide = "x" * 121
+    address = f"| [x]({wide}) | a \\| b |\n"
+    assert long_cells(f"| {wide} |\n{address}| {'x' * 120} | {'x' * 120} |\n```\n| {wide} |\n```\n") == [1]
     assert long_lines(f"{wide}\n| {wide} |\n```\n{wide}\n```\n```python\n{wide}\n```\n") == [1, 7]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 import re
 from collections.abc import Iterator
+from types import ModuleType
 
 import msgspec
 import pytest
@@ -12,6 +14,7 @@ import pytest
 import agvent
 import agvent.spark
 from agvent.cli.main import parser
+from agvent.errors import AgventError, CallerError
 from agvent.net.server import config, metrics
 from agvent.wire import broker_messages, client_messages, host_messages
 from tests import limits_page
@@ -130,3 +133,40 @@ def test_every_public_name_is_on_the_page_of_the_api() -> None:
     text = (REFERENCE / "api.md").read_text()
     public = {*agvent.__all__, *agvent.spark.__all__}
     assert sorted(name for name in public if f"`{name}`" not in text) == []
+
+
+SPARK_RESULTS = {"Analysis", "Audit", "AuditVerdict", "DeliveryTally"}
+"""Classes of results: the example is that of the function which gives them."""
+
+
+def without_example(module: ModuleType) -> list[str]:
+    """The public classes and functions of a module whose docstring has no example; errors excepted."""
+    public = {name: getattr(module, name) for name in module.__all__}
+    kinds = {name: one for name, one in public.items() if inspect.isclass(one) or inspect.isfunction(one)}
+    errors = {name for name, one in kinds.items() if inspect.isclass(one) and issubclass(one, AgventError)}
+    return [name for name, one in kinds.items() if name not in errors and ">>> " not in (one.__doc__ or "")]
+
+
+@pytest.mark.parametrize("module", [agvent, agvent.spark])
+def test_every_public_class_and_function_has_an_example(module: ModuleType) -> None:
+    """Its docstring has a `>>>` line, which tests/test_docs.py runs."""
+    assert sorted(set(without_example(module)) - SPARK_RESULTS) == []
+
+
+def test_a_name_without_an_example_is_seen() -> None:
+    """A class and a function without one are found; errors and plain values are not looked at."""
+    module = ModuleType("made")
+
+    class Plain:
+        """Nothing to run."""
+
+    module.__dict__.update(
+        {
+            "__all__": ["Plain", "explain", "CallerError", "LIMIT"],
+            "Plain": Plain,
+            "LIMIT": 1,
+            "CallerError": CallerError,
+        }
+    )
+    module.__dict__["explain"] = agvent.explain
+    assert without_example(module) == ["Plain"]

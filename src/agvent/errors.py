@@ -92,24 +92,26 @@ class ProgramError(CallerError):
 
 
 class DeniedError(CallerError):
-    """Something that a principal may not do: the message names what is missing."""
+    """Something that a principal may not do; the message says which grant or proof is missing."""
 
-    def __init__(self, missing: str) -> None:
-        super().__init__(f"denied: it takes {missing}")
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"denied: {reason}")
 
 
 class RefusedError(CallerError):
-    """Publications that a broker refused. `reasons` by their place among those published; `receipts` of the others."""
+    """Publications that a broker rejected. `reasons` by their place among those published; `receipts` of the others."""
 
     def __init__(self, reasons: Mapping[int, str], receipts: Sequence[Any]) -> None:
         at, reason = next(iter(reasons.items()))
         more = f", and {len(reasons) - 1} others" if len(reasons) > 1 else ""
-        super().__init__(f"refused: {reason}" if len(receipts) + len(reasons) == 1 else f"refused {at}: {reason}{more}")
+        super().__init__(
+            f"rejected: {reason}" if len(receipts) + len(reasons) == 1 else f"rejected {at}: {reason}{more}"
+        )
         self.reasons, self.receipts = reasons, receipts
 
 
 class RequestRefusedError(CallerError):
-    """Something asked of a broker that it refused, and that changed nothing."""
+    """A request that a broker rejected, and that changed nothing."""
 
 
 class LogError(CallerError):

@@ -170,7 +170,11 @@ def equal(a: Any, b: Any) -> bool:
 
 
 class EventId(NamedTuple):
-    """Who published it, and its place among that publisher's events."""
+    """Who published it, and its place among that publisher's events.
+
+    >>> EventId("ada", 17)
+    EventId(publisher='ada', sequence=17)
+    """
 
     publisher: str
     sequence: int
@@ -200,8 +204,17 @@ class Cargo(msgspec.Struct, frozen=True, gc=False):
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True):
-    """One event. `ancestors` are the supertypes of `type`: a subscription to any of them receives it. An agvent has
-    `cargo`."""
+    """One event: attributes, and optionally type, topic, channel, time and XML.
+
+    >>> quote = Event(attributes={"symbol": "IBM", "price": 99.5}, type="Quote", topic="stocks/NYSE")
+    >>> quote.attributes["price"], quote.type
+    (99.5, 'Quote')
+    >>> quote.lookup(("$topic",))
+    'stocks/NYSE'
+
+    `ancestors` are the supertypes of `type`: a subscription to any of them receives the event. An event that was
+    received has an `id`. An agvent has `cargo`.
+    """
 
     attributes: Mapping[str, Any] = {}
     type: str | None = None

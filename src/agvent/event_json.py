@@ -153,7 +153,7 @@ _JSON_NAMES: dict[type, str] = {
 def _complaint(line: bytes, error: Exception) -> str:
     """What is wrong with the line, in words; the decoder's own where they are right."""
     if not line.strip():
-        return "an empty line is no event"
+        return "an empty line is not an event"
     if line.startswith(BYTE_ORDER_MARK):
         return "JSON is malformed: a byte order mark stands before it"
     try:

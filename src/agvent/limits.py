@@ -135,7 +135,7 @@ LARGE_MESSAGES_MAX: Final = 4
 
 REPLACED_VERSIONS_MAX: Final = 16
 """Versions of one subscription that were replaced while events from before may still come: thirty-two changes a second
-while all brokers answer at once. The next change is refused."""
+while all brokers answer at once. The next change is rejected."""
 
 ANSWER_WAIT_US: Final = 2_000_000
 ANSWER_WAIT_MAX_US: Final = 16_000_000
@@ -149,7 +149,7 @@ SEEK_WAIT_US: Final = 1_000_000
 
 COPIES_MAX: Final = 65_536
 COPIES_BYTES_MAX: Final = 1 << 30
-"""Events in a broker's custody, and their bytes; beyond it publishers wait and copies in transit are refused."""
+"""Events in a broker's custody, and their bytes; beyond it publishers wait and copies in transit are rejected."""
 
 HOME_COPIES_MAX: Final = COPIES_MAX // 4
 HOME_COPIES_BYTES_MAX: Final = COPIES_BYTES_MAX // 4
@@ -234,8 +234,8 @@ CLOSE_SECONDS_MAX: Final = 2.0
 CONNECTIONS_MAX: Final = 8_192
 CONNECTIONS_MIN: Final = 16
 DESCRIPTORS_RESERVED: Final = 256
-"""Connections of one broker: some 400 MB if all of them are idle. Of a process that may have fewer descriptors, all but
-those reserved for the journal, links that are dialled, operators, the admin port and the sandbox host; at least 16."""
+"""Connections of one broker, some 400 MB if all are idle. A process with fewer descriptors has all but the reserved
+ones, which are for the journal, dialled links, operators, the admin port and the sandbox host; at least 16."""
 
 STRANGERS_MAX: Final = 1_024
 """Connections that have not introduced themselves, or a quarter of all: at ten thousand new ones a second each has

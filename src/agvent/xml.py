@@ -80,7 +80,7 @@ def _read(text: str) -> Document:
     if tags + values > limits.XML_MARKS_MAX:
         raise EventError(f"$xml has {tags + values} < and = signs, at most {limits.XML_MARKS_MAX} are read")
     if "<!DOCTYPE" in text and DOCTYPE.match(text):
-        raise EventError("$xml has a DOCTYPE, which is refused", hint="write out what its entities stand for")
+        raise EventError("$xml has a DOCTYPE, which is rejected", hint="write out what its entities stand for")
     try:
         root = etree.fromstring(data, _local.parser)
     except etree.XMLSyntaxError as error:

@@ -135,7 +135,7 @@ def test_an_agvent_without_fsync_is_refused() -> None:
     world.ask("p", "publish", agvent(Event(type="Sweep", attributes={"price": 1})), fast=True)
     world.wait(1)
     refused = [one.message.reason for one in world.history.told if isinstance(one.message, Refused)]
-    assert refused == ["an agvent that finds its own way is durable"]
+    assert refused == ["a self-routing agvent cannot be fast"]
 
 
 # Budgets

@@ -135,7 +135,7 @@ def test_an_event_is_an_object(line: str, name: str) -> None:
 @pytest.mark.parametrize("line", ["", " ", "\r"])
 def test_an_empty_line_is_no_event(line: str) -> None:
     """There is nothing to match in an empty line."""
-    assert complaint(line) == "an empty line is no event"
+    assert complaint(line) == "an empty line is not an event"
 
 
 def test_a_cut_line_says_so() -> None:

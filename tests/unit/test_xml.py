@@ -46,10 +46,10 @@ def test_the_seeds_document_is_read_whatever_encoding_it_names() -> None:
         ("<a/><b/>", "$xml is not well-formed, line 1, column 5: Extra content at the end of the document"),
         ("<a>&e;</a>", "$xml is not well-formed, line 1, column 7: Entity 'e' not defined"),
         ("<m:a/>", "$xml is not well-formed, line 1, column 5: Namespace prefix m on a is not defined"),
-        ("<!DOCTYPE a><a/>", "$xml has a DOCTYPE, which is refused"),
-        ("\ufeff<?xml version='1.0'?> <!-- x --><?p?>\n<!DOCTYPE a><a/>", "$xml has a DOCTYPE, which is refused"),
-        (BILLION_LAUGHS, "$xml has a DOCTYPE, which is refused"),
-        ('<!DOCTYPE a SYSTEM "http://127.0.0.1:1/x"><a/>', "$xml has a DOCTYPE, which is refused"),
+        ("<!DOCTYPE a><a/>", "$xml has a DOCTYPE, which is rejected"),
+        ("\ufeff<?xml version='1.0'?> <!-- x --><?p?>\n<!DOCTYPE a><a/>", "$xml has a DOCTYPE, which is rejected"),
+        (BILLION_LAUGHS, "$xml has a DOCTYPE, which is rejected"),
+        ('<!DOCTYPE a SYSTEM "http://127.0.0.1:1/x"><a/>', "$xml has a DOCTYPE, which is rejected"),
     ],
 )
 def test_what_is_no_document_is_refused(text: str, message: str) -> None:

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 def _attribute(text: str) -> AdvertisedAttribute:
     name, _, kind = text.partition(":")
     if not kind:
-        raise CallerError(f"{text!r} is no attribute", hint="write name:kind, such as pages:int")
+        raise CallerError(f"{text!r} is not an attribute", hint="write name:kind, such as pages:int")
     return AdvertisedAttribute(name, kind)
 
 

@@ -25,11 +25,11 @@ DESCRIPTION = """\
 Run one broker until it is told to stop (Ctrl-C or SIGTERM).
 docs/reference/configuration.md has the keys of its file.
 
-Or say something to one that runs: kill ends it at once, as a crash does; stop
-ends it cleanly; drain sends its clients away and takes no new ones until it is
+Or send a command to a running broker: kill ends it at once, as a crash does; stop
+ends it cleanly; drain sends its clients away and accepts no new ones until it is
 started again; forget tells another broker that it never returns; release ends the
-quarantine of a type in its sandbox host. `agvent up` starts a broker that ended,
-however it did.
+quarantine of a type in its sandbox host. `agvent up` restarts a broker however it
+ended.
 """
 
 EPILOG = """\
@@ -46,10 +46,12 @@ journal is damaged, the port is taken, no broker answers
 DOINGS = {
     "kill": "end a broker at once, as a crash does",
     "stop": "end a broker cleanly",
-    "drain": "send a broker's clients away, and let it take no new ones until it is started again",
-    "forget": "say that a broker never returns: what waits for it is let go",
+    "drain": "send a broker's clients away; it accepts no new ones until it is started again",
+    "forget": "say that a broker never returns: the others drop what waits for it",
     "release": "end the quarantine of a type's programs in the broker's sandbox host",
 }
+
+DONE = {"kill": "killed", "stop": "stopped", "drain": "drained", "forget": "forgotten", "release": "released"}
 
 EXAMPLES = {
     "kill": ["agvent broker kill B2     # agvent up starts it again after two seconds"],
@@ -66,13 +68,15 @@ EXAMPLES = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--config", metavar="FILE", type=Path, help="the broker's configuration")
-    parser.add_argument("--insecure", action="store_true", help="listen for other machines without asking who they are")
-    doings = parser.add_subparsers(title="say to a broker that runs", metavar="DOING")
+    parser.add_argument("--insecure", action="store_true", help="listen for other machines without authentication")
+    doings = parser.add_subparsers(title="commands to a running broker", metavar="DOING")
     for doing, help in DOINGS.items():
         one = add_doing(doings, doing, help, *EXAMPLES[doing])
         one.add_argument("broker", metavar="BROKER", help="its name")
         if doing == "forget":
-            one.add_argument("--from", dest="teller", metavar="BROKER", help="the broker that is told (the first one)")
+            one.add_argument(
+                "--from", dest="teller", metavar="BROKER", help="the broker that the command is sent to (the first one)"
+            )
         if doing == "release":
             one.add_argument("type", metavar="TYPE", help="the type, or the hash of a program")
         add_where(one)
@@ -131,7 +135,7 @@ def say(args: argparse.Namespace) -> int:
         about = {"name": args.type} if args.doing == "release" else {}
     answer = run_async(ask(address, args.doing, credentials=credentials(args), to=to, **about))
     shown = {"broker": args.broker, "done": args.doing, **(answer or {})}
-    print(msgspec.json.encode(shown).decode() if args.json else f"{args.broker}: {args.doing}")
+    print(msgspec.json.encode(shown).decode() if args.json else f"{args.broker}: {DONE[args.doing]}")
     return 0
 
 
@@ -140,5 +144,5 @@ def _teller(args: argparse.Namespace) -> str:
         return str(args.teller)
     others = [name for name in network(args) if name != args.broker]
     if not others:
-        raise CallerError("nobody is there to be told", hint="--at names a broker")
+        raise CallerError("no broker answers", hint="--at names a broker")
     return others[0]

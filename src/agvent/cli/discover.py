@@ -21,7 +21,7 @@ SUMMARY = "find documents and advertisements in a network"
 
 DESCRIPTION = """\
 Ask the librarians of a network (agvent librarian) for the documents and
-advertisements that a query is true of, a line each. The query travels as an event,
+advertisements that match a query, a line each. The query travels as an event,
 within its realm: --realm eu is for librarians of eu and of what begins with eu/.
 
 A query is XPath over the XML of documents and advertisements, or with --language

@@ -28,8 +28,10 @@ examples:
   agvent document store menu menu.xml --as acme --realm eu/ankara
   agvent document withdraw menu --as acme --realm eu/ankara
 
-exit codes: 0 done, 2 no XML, or no librarian of that realm, 3 no broker answers
+exit codes: 0 done, 2 not XML, or no librarian of that realm, 3 no broker answers
 """
+
+DONE = {"store": "stored", "withdraw": "withdrawn"}
 
 DOINGS = {
     "store": ("give a document to a realm's librarian", "agvent document store menu menu.xml --as acme --realm eu"),
@@ -41,10 +43,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     doings = parser.add_subparsers(metavar="DOING", required=True)
     for doing, (help, example) in DOINGS.items():
         one = add_doing(doings, doing, help, example)
-        one.add_argument("name", metavar="NAME", help="what its owner calls it")
+        one.add_argument("name", metavar="NAME", help="its name, which its owner chooses")
         if doing == "store":
             one.add_argument("file", metavar="FILE", help="its XML; - is standard input")
-        one.add_argument("--as", dest="owner", required=True, metavar="OWNER", help="the client whose document it is")
+        one.add_argument("--as", dest="owner", required=True, metavar="OWNER", help="the client that owns it")
         one.add_argument("--realm", default="", help="a path such as eu/ankara")
         add_where(one)
         one.set_defaults(run=run, file=None, doing=doing)
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     xml = None if args.file is None else _text(args.file)
     run_async(_stored(client(args, args.owner), args, xml))
     shown = {"document": f"{args.owner}/{args.name}", "realm": args.realm, "done": args.doing}
-    print(msgspec.json.encode(shown).decode() if args.json else f"{args.owner}/{args.name}: {args.doing}")
+    print(msgspec.json.encode(shown).decode() if args.json else f"{args.owner}/{args.name}: {DONE[args.doing]}")
     return 0
 
 

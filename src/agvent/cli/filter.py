@@ -61,8 +61,8 @@ exit codes: 0 done, 2 a bad filter, or no words for it
 """
 
 COVERS_DESCRIPTION = """\
-Does A accept every event that B accepts? Exit code 0 is a proof. 1 is none: A may
-cover B all the same, because some proofs are not found.
+Does A accept every event that B accepts? Exit code 0 is a proof. Exit code 1 is not a
+proof of the contrary: A may cover B and the proof may not be found.
 """
 
 COVERS_EPILOG = """\

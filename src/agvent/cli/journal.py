@@ -19,15 +19,15 @@ from agvent.errors import EnvironmentFault, JournalError
 SUMMARY = "look into a broker's journal, and repair one that is damaged"
 
 DESCRIPTION = """\
-Look into a broker's journal. A broker whose journal is damaged does not start:
-it would answer for what it no longer knows. Nor does one that was forgotten
-(agvent broker forget): the others go on without it.
+Look into a broker's journal. A broker whose journal is damaged does not start: it
+has lost promises that it made. Nor does a broker start that was forgotten (agvent
+broker forget): the others go on without it.
 
-repair says what would be lost, and changes nothing; with --yes it puts the
+repair says what would be lost, and changes nothing. With --yes it moves the
 journal aside, so that the broker begins as a new incarnation. Its neighbours and
-clients are told: they say their subscriptions again, and what had been promised
-to be delivered from here is void. The old files are kept. The journal of a broker
-that runs is not repaired.
+clients are notified and open their subscriptions again; undelivered events of this
+broker are lost. The old files are kept. The journal of a running broker is not
+repaired.
 """
 
 EPILOG = """\
@@ -141,21 +141,21 @@ def _sentences(facts: dict[str, Any], repaired: str) -> list[str]:
     lines = [f"{facts['records']:,} records: {held}"]
     if facts["torn_bytes"]:
         lines.append(
-            f"a torn tail of {facts['torn_bytes']} bytes, which the next start cuts off: nobody was told of it"
+            f"a torn tail of {facts['torn_bytes']} bytes, which the next start cuts off: it was not acknowledged"
         )
     damage = facts["damage"]
     if damage is None and not facts["forgotten"]:
         return [*lines, "nothing is damaged"]
     if facts["forgotten"]:
-        lines.append("forgotten: the network goes on without this broker, and what it has goes nowhere")
+        lines.append("forgotten: the network goes on without this broker, and its events and deliveries are dropped")
     if damage is not None:
         lines.append(
-            f"damaged: {damage.path} at byte {damage.offset}; what came after sequence {damage.sequence - 1} is unknown"
+            f"damaged: {damage.path} at byte {damage.offset}; the records after sequence {damage.sequence - 1} are lost"
         )
     after = facts["after_damage"]
     if after:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in after.items())
-        lines.append(f"{sum(after.values()):,} whole records stand after it, of no use without it: {kinds}")
+        lines.append(f"{sum(after.values()):,} whole records follow the damage, and cannot be used: {kinds}")
     if repaired:
-        return [*lines, f"put aside as {repaired}: the broker begins as a new incarnation"]
-    return [*lines, "a repair loses all of the above, and what came after it; --yes does it"]
+        return [*lines, f"moved aside to {repaired}: the broker begins as a new incarnation"]
+    return [*lines, "a repair loses all of the above, and everything after it; --yes repairs it"]

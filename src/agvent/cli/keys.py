@@ -14,10 +14,10 @@ from agvent.cli.where import add_doing
 SUMMARY = "make the keys of a network: authority, certificates, tokens, sandbox hosts"
 
 DESCRIPTION = """\
-Make the keys of a network. FOLDER holds the authority's; keep it where nobody
-else reads it. A broker gets a certificate, a client a certificate or a token.
+Make the keys of a network. FOLDER holds the keys of the authority: keep it private.
+A broker gets a certificate, a client a certificate or a token.
 
-A grant is an action and what it is about, such as
+A grant is an action and what it applies to, such as
   publish topic:Sports/#     subscribe type:Book     advertise type:Book
   code type:Book             subscribe *             administer *
 
@@ -64,13 +64,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         one = add_doing(makes, what, help, *EXAMPLES[what])
         one.add_argument("folder", metavar="FOLDER", type=Path, help="the authority's folder")
         if what not in OF_THE_NETWORK:
-            one.add_argument("name", metavar="NAME", help="whose it is")
+            one.add_argument("name", metavar="NAME", help="the broker or client that it is for")
             days = above_zero(limits.KEY_DAYS_MAX)
-            one.add_argument("--days", type=days, default=365, metavar="N", help="how long it is good for (365)")
+            one.add_argument("--days", type=days, default=365, metavar="N", help="days until it expires (365)")
         if what in ("broker", "client"):
-            one.add_argument("--replace", action="store_true", help="make it anew if there is one of that name")
+            one.add_argument("--replace", action="store_true", help="replace an existing one")
         if what in ("client", "token"):
-            one.add_argument("--grant", action="append", default=[], metavar="GRANT", help="what it may do; may repeat")
+            one.add_argument(
+                "--grant", action="append", default=[], metavar="GRANT", help="an action that it may do; may repeat"
+            )
         one.add_argument("--json", action="store_true", help="print JSON")
         one.set_defaults(run=run, what=what)
     own = add_doing(makes, "own", OWN, *EXAMPLES["own"])

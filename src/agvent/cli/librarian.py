@@ -13,10 +13,10 @@ from agvent.cli.where import add_where, client, run_async
 SUMMARY = "keep documents of a realm, and answer who looks for them"
 
 DESCRIPTION = """\
-A client that keeps the documents that are stored in a realm (agvent document) and
-answers agvent discover with those that match, and with the advertisements of the
-broker it is at; without a realm, with those of all brokers. It runs until Ctrl-C.
-What is stored while it is away waits for it.
+Keep the documents that are stored in a realm (agvent document) and answer queries
+for them (agvent discover), and for the advertisements of its broker; without a
+realm, for those of all brokers. It is a client, and runs until Ctrl-C. Documents
+that are stored while it is away wait for it.
 """
 
 EPILOG = """\

@@ -13,8 +13,8 @@ SUMMARY = "cut or heal the link between two brokers"
 
 DESCRIPTION = """\
 Cut the link between two neighbours: they stay apart until it is healed. Events
-find another way, or wait. Both are told, whichever is named first, and each keeps
-them apart while it runs: heal says which of them could not be told.
+take another path, or wait. The command goes to both ends, and each keeps its end cut
+until it is healed or that broker restarts. heal reports an end that did not answer.
 """
 
 EPILOG = """\
@@ -22,12 +22,14 @@ examples:
   agvent link cut B1 B2
   agvent link heal B1 B2
 
-exit codes: 0 done, 1 heal: one of the two was not told, 2 no such link, 3 neither
+exit codes: 0 done, 1 heal: one end did not answer, 2 no such link, 3 neither end
 answers
 """
 
+DONE = {"cut": "cut", "heal": "healed"}
+
 DOINGS = {
-    "cut": "keep two neighbours apart until the link is healed, or both were restarted",
+    "cut": "keep two neighbours apart until the link is healed, or both have restarted",
     "heal": "let two neighbours link again",
 }
 
@@ -49,23 +51,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    told, untold = run_async(_said(args))
+    reached, unreached = run_async(_said(args))
     if args.json:
-        shown = {"link": [args.broker, args.neighbour], "done": args.doing, "told": told, "untold": untold}
+        shown = {"link": [args.broker, args.neighbour], "done": args.doing, "reached": reached, "unreached": unreached}
         print(msgspec.json.encode(shown).decode())
     else:
-        complaints = [_complaint(args.doing, *one) for one in untold.items()]
-        print("; ".join([f"{args.broker} - {args.neighbour}: {args.doing}", *complaints]))
-    return 1 if untold and args.doing == "heal" else 0
+        complaints = [_complaint(args.doing, *one) for one in unreached.items()]
+        print("; ".join([f"{args.broker} - {args.neighbour}: {DONE[args.doing]}", *complaints]))
+    return 1 if unreached and args.doing == "heal" else 0
 
 
 def _complaint(doing: str, name: str, reason: str) -> str:
-    return f"{name} was not told" + (", and may keep it cut" if doing == "heal" else "") + f": {reason}"
+    return f"{name} was not reached" + (", and may keep it cut" if doing == "heal" else "") + f": {reason}"
 
 
 async def _said(args: argparse.Namespace) -> tuple[list[str], dict[str, str]]:
-    """Says it to both ends: who was told, and why another was not. An end that answers that it has no such neighbour
-    keeps nothing apart."""
+    """Sends it to both ends: which were reached, and why another was not. An end that answers that it has no such
+    neighbour keeps nothing apart."""
     ends = {args.broker: args.neighbour, args.neighbour: args.broker}
     failed: dict[str, AgventError] = {}
     for end, other in ends.items():

@@ -1,4 +1,4 @@
-"""`agvent log`: check an event log, say what is in one, make one up, write that of a network."""
+"""`agvent log`: check an event log, show what is in it, generate a sample, write that of a network."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from agvent.cli import log_follow
 if TYPE_CHECKING:
     from agvent.store.log_summary import Contents, LogSummary
 
-SUMMARY = "write the event log of a network; check one, say what is in one, make one up"
+SUMMARY = "write the event log of a network; check a log, show it, generate a sample log"
 
 DESCRIPTION = """\
 Work on event logs: folders of Parquet files that say what happened, who
@@ -63,11 +63,11 @@ exit codes: 0 done, 3 no log there, or a head that cannot be read
 """
 
 GENERATE_DESCRIPTION = """\
-Make up a day of events and write it as a log: several types, subscriptions that
-come and go while events flow, the deliveries that are due by the matcher and the
-epochs, and the way each copy took. Equal arguments give equal rows.
+Generate a sample log of one day: events of several types, subscriptions that come
+and go while events flow, the deliveries that are due by the matcher and the epochs,
+and the path of each copy. Equal arguments give equal rows.
 
-A defect is planted in up to ten deliveries; planted.json in the log names them.
+A defect is inserted in up to ten deliveries; planted.json in the log lists them.
 """
 
 GENERATE_EPILOG = """\
@@ -105,7 +105,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     formatter = argparse.RawDescriptionHelpFormatter
     verify = actions.add_parser(
         "verify",
-        help="name what is broken",
+        help="list defects",
         description=VERIFY_DESCRIPTION,
         epilog=VERIFY_EPILOG,
         formatter_class=formatter,
@@ -124,7 +124,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument("--json", action="store_true", help="print one JSON object")
     generate = actions.add_parser(
         "generate",
-        help="make up a day of events",
+        help="generate a sample log",
         description=GENERATE_DESCRIPTION,
         epilog=GENERATE_EPILOG,
         formatter_class=formatter,
@@ -163,8 +163,8 @@ def _configure_generate(parser: argparse.ArgumentParser) -> None:
         help = f"{means}; {default:,} unless given"
         parser.add_argument(f"--{name}", type=int, default=default, metavar="N", help=help)
     parser.add_argument("--xml", action="store_true", help="some events carry XML, some subscriptions are XPath")
-    parser.add_argument("--defect", choices=DEFECTS, default="none", help="what to plant in the deliveries")
-    parser.add_argument("--json", action="store_true", help="print one JSON object: what was written and planted")
+    parser.add_argument("--defect", choices=DEFECTS, default="none", help="defect to insert")
+    parser.add_argument("--json", action="store_true", help="print one JSON object: what was written and inserted")
     parser.set_defaults(run=run_generate)
 
 
@@ -206,7 +206,7 @@ def run_generate(args: argparse.Namespace) -> int:
     if args.json:
         _print_json(report)
     else:
-        planted = f", {len(report.planted)} planted: {args.defect}" if report.planted else ""
+        planted = f", {len(report.planted)} defects inserted: {args.defect}" if report.planted else ""
         print(f"{args.out}: {report.events:,} events, {report.deliveries:,} deliveries{planted}")
     return 0
 

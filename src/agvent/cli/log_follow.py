@@ -49,7 +49,7 @@ def add_keep(parser: argparse.ArgumentParser) -> None:
     """The options that bound a log."""
     hours, size = above_zero(limits.LOG_KEEP_HOURS_MAX), whole(1, limits.LOG_KEEP_MB_MAX)
     parser.add_argument(
-        "--keep-hours", type=hours, metavar="H", help="drop from the log what is older, but for the catalogue"
+        "--keep-hours", type=hours, metavar="H", help="drop older segments from the log; the catalogue stays"
     )
     parser.add_argument(
         "--keep-mb", type=size, metavar="MB", help="drop the oldest of each of its streams beyond this size"

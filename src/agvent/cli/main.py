@@ -38,7 +38,8 @@ try:
         unsubscribe,
         up,
     )
-    from agvent.errors import AgventError, CallerError, EnvironmentFault
+    from agvent.cli.where import add_hint
+    from agvent.errors import AgventError, CallerError, EnvironmentFault, NetworkFault
 except KeyboardInterrupt:  # Ctrl-C before there is anything to interrupt
     sys.exit(130)
 
@@ -78,10 +79,10 @@ BROKEN_PIPE = 141
 STANDARD_ERROR = 2
 
 DESCRIPTION = """\
-Match events against standing filters; run the brokers that carry them to whoever
-asked for them, or simulate a network of them.
+Match events against standing filters; run brokers that deliver them to subscribers;
+or simulate a network of brokers.
 
-A filter says what somebody wants to hear of: price > 100 AND symbol = 'IBM'.
+A filter is a condition on an event: price > 100 AND symbol = 'IBM'.
 A subscription is a filter with an id; an event is an object of attributes.
 """
 
@@ -104,13 +105,13 @@ exit codes:
        filter covers: not proven; log verify: the log is broken;
        spark doctor: something is missing; spark discover: nothing found;
        spark audit: the promise was broken; sim: a violation; demo: not everything
-       arrived once; status: a broker is silent; publish: something was refused;
-       types, trace, discover: nothing found; unsubscribe: there was none;
-       link heal: one end was not told; journal: damaged
+       arrived once; status: a broker does not answer; publish: an event was rejected;
+       types, trace, discover: nothing found; unsubscribe: not subscribed;
+       link heal: one end did not answer; journal: damaged
     2  a mistake in the arguments, a filter, a subscription or an event
     3  the machine: a file that cannot be opened, read or written; Spark; no broker
   130  interrupted (Ctrl-C)
-  141  whoever read the output stopped reading
+  141  the reader of the output closed the pipe
 
 agvent COMMAND --help says more about one command.
 """
@@ -164,7 +165,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             args = parser().parse_args(argv)
-            code: int = args.run(args)
+            code = _run(args)
         finally:
             sys.stdout.flush()  # at exit it would be too late to say that it failed
     except BrokenPipeError:
@@ -184,6 +185,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         complain(AgventError(f"{named}{error.strerror or error}"))
         return ENVIRONMENT
     return code
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        return int(args.run(args))
+    except NetworkFault as error:
+        add_hint(error, args)
+        raise
 
 
 def _take_standard_descriptors() -> None:

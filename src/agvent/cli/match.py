@@ -68,7 +68,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--on-error",
         choices=("stop", "skip"),
         default="stop",
-        help="a line of EVENTS that is no event ends the run (stop, the default) or is reported and left out (skip)",
+        help="a line of EVENTS that is not an event: end the run (stop, the default), or report it and go on (skip)",
     )
     parser.set_defaults(run=run)
 

@@ -31,8 +31,9 @@ DESCRIPTION = """\
 Publish events: one JSON object of attributes per line of EVENTS, which is a
 file, - for standard input, or the object itself. It returns when every event is
 on a broker's disk. Types that the events have ($type) are advertised first.
-Ctrl-C ends it: of what was on its way then nobody knows whether it is published.
-So does a line that is no event; what was published before it is said.
+Ctrl-C ends it; events that were not yet acknowledged may or may not be published.
+A line that is not an event ends it too; the command reports what was published
+before.
 """
 
 EPILOG = """\
@@ -41,7 +42,7 @@ examples:
   agvent publish events.jsonl --as ada
   tail -f events.jsonl | agvent publish -
 
-exit codes: 0 all are published, 1 some were refused, 2 a line is no event,
+exit codes: 0 all are published, 1 some were rejected, 2 a line is not an event,
 3 no broker answers, 130 interrupted
 """
 
@@ -50,14 +51,14 @@ class PublishTotals(msgspec.Struct):
     """What became of the events so far; those that no broker has answered are `unknown`."""
 
     published: int = 0
-    refused: int = 0
+    rejected: int = 0
     unknown: int = 0
     seconds: float = 0.0
     last: str = "none"
 
     def sentence(self) -> str:
         unknown = f", {self.unknown:,} unknown" if self.unknown else ""
-        said = f"{self.published:,} published, {self.refused:,} refused{unknown} in {self.seconds:.1f} s"
+        said = f"{self.published:,} published, {self.rejected:,} rejected{unknown} in {self.seconds:.1f} s"
         return f"{said}; the last is {self.last}"
 
 
@@ -66,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--as", dest="name", metavar="NAME", default="", help="the client that publishes them (a guest)"
     )
-    parser.add_argument("--to", metavar="FILTER", default="", help="only to subscribers whose context it accepts")
+    parser.add_argument("--to", metavar="FILTER", default="", help="only to subscribers whose context it matches")
     parser.add_argument("--fast", action="store_true", help="do not wait for a disk; lost with a crash")
     add_where(parser)
     parser.set_defaults(run=run)
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     totals = PublishTotals()
     batches = _batches(args.events)
     interrupted = run_async(is_interrupted(_published(args, batches, totals)))
-    return 130 if interrupted else 1 if totals.refused else 0
+    return 130 if interrupted else 1 if totals.rejected else 0
 
 
 async def _published(args: argparse.Namespace, batches: Iterator[list[Event]], totals: PublishTotals) -> None:
@@ -103,8 +104,8 @@ async def _publish(
                 receipts = await publisher.publish_batch(batch, to=args.to, fast=args.fast)
             except RefusedError as error:
                 receipts = list(error.receipts)
-                totals.refused += len(error.reasons)
-                print(f"refused: {next(iter(error.reasons.values()))}", file=sys.stderr)
+                totals.rejected += len(error.reasons)
+                print(f"rejected: {next(iter(error.reasons.values()))}", file=sys.stderr)
             totals.unknown = 0
             totals.published += len(receipts)
             totals.last = f"{publisher.name}:{receipts[-1].id.sequence}" if receipts else totals.last

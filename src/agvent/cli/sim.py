@@ -50,7 +50,7 @@ exit codes: 0 no violation, 1 a violation, 2 a mistake in the arguments
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", choices=[*TOPOLOGIES], help="the graph of brokers")
     parser.add_argument("--faults", choices=[*MIXES], help="what goes wrong")
-    parser.add_argument("--couriers", action="store_true", help="publish agvents that find their own way, too")
+    parser.add_argument("--couriers", action="store_true", help="publish self-routing agvents too")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, metavar="N", help="run this seed alone")
     which.add_argument("--seeds", type=_count, default=16, metavar="K", help="how many seeds to run (16)")

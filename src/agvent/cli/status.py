@@ -19,7 +19,8 @@ DESCRIPTION = """\
 Show the brokers of a network, a line each:
 
   broker   its name, and what is wrong with it: drained, disk full, quarantine
-  links    its neighbours: ● linked, ○ not, ✂ cut (agvent link heal)
+  links    its neighbours: ● linked, ○ not linked, ✂ cut at this end
+           (agvent link heal)
   clients  that are attached now
   subs     subscriptions of the clients that are at home here
   custody  events it keeps until the next broker has them

@@ -22,10 +22,10 @@ SUMMARY = "open a subscription, and print what comes"
 
 DESCRIPTION = """\
 Open a subscription of a client and print its events, one a line, until Ctrl-C.
-The subscription stands when the command ends: what comes meanwhile is kept for
-the next time (agvent unsubscribe ends it). An event is acknowledged when it has
-been printed. One that another subscription of the client matches too is not, and
-comes again: give subscriptions that overlap clients of their own (--as).
+The subscription stays open; events are queued for the next run (agvent
+unsubscribe ends it). An event is acknowledged when it has been printed. If two
+subscriptions of a client match the same event, it is not acknowledged and comes
+again. Use one client (--as) per subscription.
 """
 
 EPILOG = """\
@@ -49,13 +49,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def add_what(parser: argparse.ArgumentParser) -> None:
     """The options that say which events."""
-    parser.add_argument("filter", metavar="FILTER", nargs="?", default="", help="what events have to be like (all)")
+    parser.add_argument("filter", metavar="FILTER", nargs="?", default="", help="the condition on events (all)")
     parser.add_argument("--type", help="events of this type and its subtypes")
     parser.add_argument("--topic", help="events of this topic")
     parser.add_argument("--pattern", help="events of topics like this: Sports/#")
     parser.add_argument("--channel", help="events of this channel")
     parser.add_argument("--count", type=int, metavar="N", help="end after N events")
-    parser.add_argument("--since", metavar="TIME", help="first what came since a time, or since the `beginning`")
+    parser.add_argument("--since", metavar="TIME", help="first past events since a time, or since the `beginning`")
     parser.add_argument("--log", type=Path, metavar="LOG", help="the network's event log, for --since (FOLDER/log)")
     add_language(parser, whose="the filter")
     add_where(parser)

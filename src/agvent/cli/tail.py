@@ -11,8 +11,8 @@ SUMMARY = "print events of a network as they come"
 
 DESCRIPTION = """\
 Print the events that match, one a line, from now until Ctrl-C. It is a guest's
-subscription, which ends with the command. With --since, what the network's event
-log has comes first (agvent up --log), and then what happens, each once.
+subscription, which ends with the command. With --since, it prints the events of the
+network's event log first (agvent up --log), then new events; each event once.
 """
 
 EPILOG = """\

@@ -1,4 +1,4 @@
-"""`agvent trace`: the way of an event through the network, hop by hop."""
+"""`agvent trace`: the path of an event through the network, hop by hop."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import msgspec
 from agvent.cli.where import add_where, ask_all, credentials, network, run_async
 from agvent.errors import CallerError, NetworkFault
 
-SUMMARY = "show an event's way through the network, hop by hop"
+SUMMARY = "show an event's path through the network, hop by hop"
 
 DESCRIPTION = """\
 Show what each broker remembers of an event: where it entered, which neighbours
 it came from and went to, at which homes it arrived and for whom. A broker
-remembers its last 100,000 hops since it started. Of an agvent it also shows the
-life: created, admitted, executed, migrated, delivered, disposed; of one that
-finds its own way cloned too, and each instance by its path.
+remembers its last 100,000 hops since it started. For an agvent it also shows its
+life: created, admitted, executed, migrated, delivered, disposed. For a
+self-routing agvent it also shows clones, each instance by its path.
 
 EVENT is publisher:sequence, as `agvent publish` and `agvent tail` show it.
 """
@@ -33,7 +33,7 @@ exit codes: 0 found, 1 no broker remembers it, 3 no broker answers
 
 SEQUENCE_DIGITS_MAX = 18  # all of them fit into the 64 bits that a sequence has
 
-UNKNOWN = "it was not published, is older than what they remember, or they have been restarted since"
+UNKNOWN = "it was not published, is older than their last 100,000 hops, or they have restarted since"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -46,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     publisher, _, sequence = args.event.rpartition(":")
     if not publisher or not sequence.isdecimal() or len(sequence) > SEQUENCE_DIGITS_MAX:
-        raise CallerError(f"{args.event!r} is no event", hint="write publisher:sequence, such as ada:17")
+        raise CallerError(f"{args.event!r} is not an event", hint="write publisher:sequence, such as ada:17")
     facts = {"publisher": publisher, "sequence": int(sequence), "fast": args.fast}
     answers = run_async(ask_all(network(args), "trace", shown=credentials(args), **facts))
     if all(isinstance(answer, NetworkFault) for answer in answers.values()):
@@ -80,8 +80,8 @@ def line_of(hop: dict[str, Any], began: int) -> str:
         "sent": f"{broker} sent it to {peer}, for {homes}",
         "came": f"{broker} has it from {peer}, for {homes}",
         "arrived": f"arrived at {broker}, for {clients}",
-        "admitted": f"{clients} let it in at {broker}",
-        "refused": f"not let in for {clients} at {broker}: {reason}",
+        "admitted": f"{clients} admitted it at {broker}",
+        "rejected": f"{clients} rejected it at {broker}: {reason}",
     }
     return f"{time}  +{(hop['at'] - began) / 1000:.3f} ms  {said[hop['what']]}"
 

@@ -20,8 +20,8 @@ SUMMARY = "show the types that are published in a network"
 
 DESCRIPTION = """\
 Show the advertised types, a line each: who publishes them, at which broker, with
-which attributes. With TYPE, everything that was said of it: the kind and the
-description of each attribute and behaviour, as a table.
+which attributes. With TYPE, its full definition: the kind and the description of
+each attribute and behaviour, as a table.
 """
 
 EPILOG = """\

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 SUMMARY = "end a subscription"
 
-DESCRIPTION = "End a subscription of a client; what it was owed is void."
+DESCRIPTION = "End a subscription of a client; its undelivered events are dropped."
 
 EPILOG = """\
 examples:
@@ -27,7 +27,7 @@ exit codes: 0 done, 1 the client has no such subscription, 3 no broker answers
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("id", metavar="ID", help="the subscription's id")
-    parser.add_argument("--as", dest="name", metavar="NAME", required=True, help="the client whose it is")
+    parser.add_argument("--as", dest="name", metavar="NAME", required=True, help="the client that subscribed")
     add_where(parser)
     parser.set_defaults(run=run)
 

@@ -38,8 +38,8 @@ Start a network of broker processes on this machine and show what they do, until
 Ctrl-C stops them. A broker that ends, because somebody killed it, is started
 again after two seconds, and has lost nothing.
 
-What they know is kept in the folder: the same command goes on with it. They listen
-on this machine only, on ports from --first-port on; as many ports after those have
+The folder keeps their state; the same command continues with it. They listen on
+this machine only, on ports from --first-port on; as many ports after those have
 their metrics: GET /metrics, /status and /health.
 """
 
@@ -71,11 +71,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     count, port = whole(1, limits.FLEET_BROKERS_MAX), whole(0, PORT_MAX)
     parser.add_argument("--brokers", type=count, default=3, metavar="N", help="how many (3; abdes has 12)")
     parser.add_argument(
-        "--network", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"where they keep it ({FOLDER})"
+        "--network", type=Path, default=Path(FOLDER), metavar="FOLDER", help=f"folder for their state ({FOLDER})"
     )
     parser.add_argument("--data", type=Path, dest="network", default=Path(FOLDER), help=argparse.SUPPRESS)
     parser.add_argument(
-        "--first-port", type=port, default=4780, metavar="PORT", help="the first one's port (4780); 0: whatever is free"
+        "--first-port", type=port, default=4780, metavar="PORT", help="the first one's port (4780); 0: any free port"
     )
     parser.add_argument(
         "--keep-history", action="store_true", help="keep journals from the beginning, for agvent log collect"
@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> int:
     if args.first_port + 2 * len(names) - 1 > PORT_MAX:
         raise CallerError(
             f"--first-port {args.first_port}: {len(names)} brokers need {2 * len(names)} ports, the last is {PORT_MAX}",
-            hint="choose a smaller one, or 0: whatever is free",
+            hint="choose a smaller one, or 0: any free port",
         )
     with locked(args.network) as lock:
         prepare_kernels()
@@ -176,13 +176,13 @@ async def _watch(fleet: Fleet, follow: FollowProcess | None, stopped: threading.
 
 async def _restart(fleet: Fleet, follow: FollowProcess | None) -> None:
     """Starts again what has ended; what cannot be started now is tried again."""
-    trouble = ""
+    failure = ""
     while True:
         ended = [name for name, member in fleet.members.items() if not member.is_running]
         await asyncio.sleep(RESTART_SECONDS)
-        before, trouble = trouble, _started(fleet, follow, ended) or trouble
-        if trouble not in ("", before):
-            print(trouble, file=sys.stderr, flush=True)
+        before, failure = failure, _started(fleet, follow, ended) or failure
+        if failure not in ("", before):
+            print(failure, file=sys.stderr, flush=True)
 
 
 def _started(fleet: Fleet, follow: FollowProcess | None, ended: list[str]) -> str:
@@ -190,14 +190,14 @@ def _started(fleet: Fleet, follow: FollowProcess | None, ended: list[str]) -> st
     starts: dict[str, Callable[[], None]] = {
         name: partial(fleet.start, name) for name in ended if not fleet.members[name].is_running
     }
-    troubles = []
+    failures = []
     if follow is not None and not follow.is_running:
         starts["agvent log follow"] = follow.start
         if follow.complaint:
-            troubles.append(f"the event log is not written, and is tried again: {follow.complaint}")
+            failures.append(f"the event log is not written, and is tried again: {follow.complaint}")
     for name, start in starts.items():
         try:
             start()
         except OSError as error:  # no room, no descriptors, no memory: there may be some later
-            troubles.append(f"{name} cannot be started, and is tried again: {error}")
-    return "\n".join(troubles)
+            failures.append(f"{name} cannot be started, and is tried again: {error}")
+    return "\n".join(failures)

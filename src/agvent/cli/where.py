@@ -30,7 +30,7 @@ def add_where(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--network",
         metavar="FOLDER",
-        help=f"a network of `agvent up` ({FOLDER}; if there is none, 127.0.0.1:4780); --at goes before it",
+        help=f"a network of `agvent up` ({FOLDER}; without one, 127.0.0.1:4780); --at overrides it",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
     add_keys(parser)
@@ -49,15 +49,18 @@ def add_doing(doings: Any, name: str, help: str, *examples: str) -> argparse.Arg
 
 
 def add_keys(parser: argparse.ArgumentParser) -> None:
-    keys = parser.add_argument_group("for brokers that ask who you are")
-    keys.add_argument(
-        "--authority", metavar="FILE", type=Path, help="the authority's certificate: brokers are believed by it"
-    )
+    keys = parser.add_argument_group("authentication")
+    keys.add_argument("--authority", metavar="FILE", type=Path, help="the authority's certificate, to verify brokers")
     keys.add_argument(
         "--certificate", metavar="FILE", type=Path, help="your certificate; its key is beside it, as .key"
     )
     keys.add_argument("--token", metavar="FILE", type=Path, help="a file with your token, in place of a certificate")
-    keys.add_argument("--principal", metavar="NAME", default="", help="whose they are, for commands without --as")
+    keys.add_argument(
+        "--principal",
+        metavar="NAME",
+        default="",
+        help="the principal of the certificate or token, for commands without --as",
+    )
 
 
 def credentials(args: argparse.Namespace) -> Credentials | None:
@@ -66,7 +69,7 @@ def credentials(args: argparse.Namespace) -> Credentials | None:
 
     if args.authority is None:
         if args.certificate is not None or args.token is not None:
-            raise CallerError("--certificate and --token need --authority: without it a broker cannot be believed")
+            raise CallerError("--certificate and --token need --authority: without it a broker cannot be verified")
         return None
     key = args.certificate.with_suffix(".key") if args.certificate is not None else None
     try:
@@ -130,6 +133,15 @@ def network(args: argparse.Namespace) -> dict[str, Address]:
     if not found:
         raise CallerError(f"{path} names no broker", hint="agvent up writes it; --at HOST:PORT names a broker")
     return {name: address_of(address) for name, address in found.items()}
+
+
+def add_hint(error: NetworkFault, args: argparse.Namespace) -> None:
+    """Where the brokers are those of a network that `agvent up` has started, the hint is not to start one."""
+    from agvent.net.client.broker_connection import START_ONE
+
+    is_of_folder = hasattr(args, "network") and not getattr(args, "at", None)
+    if error.hint == START_ONE and is_of_folder and (folder(args) / NETWORK).exists():
+        error.hint = "are its brokers being restarted? `agvent status` shows them, `agvent up` starts them"
 
 
 def brokers(args: argparse.Namespace) -> str:

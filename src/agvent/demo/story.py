@@ -38,7 +38,7 @@ PARTS: Final = 4
 BATCH: Final = 25
 POLL_SECONDS: Final = 0.05
 LINKED_SECONDS_MAX: Final = 60.0
-TAKEN_SECONDS_MAX: Final = 30.0
+ACCEPT_SECONDS_MAX: Final = 30.0
 IDLE_SECONDS_MAX: Final = 30.0
 """Time without a delivery after which what has not come counts as lost."""
 
@@ -93,14 +93,14 @@ class Story:
         is_up = all(link["state"] == "up" for link in status["links"])
         return is_up and len(status["brokers"]) == len(self.addresses)
 
-    async def _until(self, trouble: str, holds: Holds, *brokers: str) -> None:
+    async def _until(self, failure: str, holds: Holds, *brokers: str) -> None:
         """Waits until this holds of each broker's status."""
         try:
             async with asyncio.timeout(LINKED_SECONDS_MAX):
                 for broker in brokers:
                     await self._until_one(broker, holds)
         except TimeoutError:
-            raise EnvironmentFault(f"{trouble} after {LINKED_SECONDS_MAX:.0f} s", hint="is the machine busy?") from None
+            raise EnvironmentFault(f"{failure} after {LINKED_SECONDS_MAX:.0f} s", hint="is the machine busy?") from None
 
     async def _until_one(self, broker: str, holds: Holds) -> None:
         while True:
@@ -151,7 +151,7 @@ class Story:
         killed_s = self._seconds()
         await asyncio.to_thread(self.fleet.kill, KILLED)
         self._tell(
-            f"{self.published:,} published; {KILLED} is killed (kill -9); with the cut, this parts east from west"
+            f"{self.published:,} published; {KILLED} is killed (kill -9); with the cut, this separates east from west"
         )
         await self._publish(clients, 2)
         self._tell(f"{self.published:,} published; {len(self.expected) - len(self.received):,} deliveries wait")
@@ -159,7 +159,7 @@ class Story:
         self.fleet.start(KILLED)
         await asyncio.to_thread(self.fleet.wait_until_up)
         self.faults.append(Fault("broker killed", KILLED, killed_s, self._seconds()))
-        self._tell(f"{KILLED} is back, with what was on its disk")
+        self._tell(f"{KILLED} is back, with the contents of its disk")
         await self._ask_both("heal")
         await self._until(f"{CUT_LINK} is not up", self._knows_all, *CUT, KILLED)
         self.faults.insert(0, Fault("link cut", CUT_LINK, cut_s, self._seconds()))
@@ -185,22 +185,24 @@ class Story:
         random = self._random[house.name]
         for first in range(0, count, BATCH):
             made = [house.make(random) for _ in range(min(BATCH, count - first))]
-            receipts = await self._taken(house, client, made)
+            receipts = await self._publish_made(house, client, made)
             for one, receipt in zip(made, receipts, strict=True):
                 wanting = [shop.subscription for shop in SHOPS if shop.is_due(one)]
                 self.expected += [Due(house.name, receipt.id.sequence, wish) for wish in wanting]
             self.published += len(made)
             self._progress(self.published, self.agvents)
 
-    async def _taken(self, house: House, client: Client, made: list[Publication]) -> Sequence[Receipt]:
-        """Publishes some; a broker that does not take them is asked why."""
+    async def _publish_made(self, house: House, client: Client, made: list[Publication]) -> Sequence[Receipt]:
+        """Publishes some; a broker that does not accept them is asked why."""
         try:
-            async with asyncio.timeout(TAKEN_SECONDS_MAX):
+            async with asyncio.timeout(ACCEPT_SECONDS_MAX):
                 return await client.publish_batch(made)
         except TimeoutError:
             status = await ask(self.addresses[house.broker], "status")
             why = status["disk_full"] or "is the machine busy?"
-            raise EnvironmentFault(f"{house.broker} takes no agvent for {TAKEN_SECONDS_MAX:.0f} s", hint=why) from None
+            raise EnvironmentFault(
+                f"{house.broker} did not accept an agvent within {ACCEPT_SECONDS_MAX:.0f} s", hint=why
+            ) from None
 
     async def _follow(self, when: str, due: Due | None) -> None:
         """Waits until this one has come, and asks the brokers for its way."""
@@ -215,8 +217,8 @@ class Story:
     async def _settle(self) -> None:
         """Waits until everything has come, or nothing does any more; then until no broker has anything under way."""
         if await self._wait(lambda: len(self.received) >= len(self.expected)):
-            await self._until("deliveries are under way", _is_at_rest, *self.addresses)
-            self._tell(f"{self.published:,} published; {len(self.received):,} deliveries have come, none is under way")
+            await self._until("deliveries are in transit", _is_at_rest, *self.addresses)
+            self._tell(f"{self.published:,} published; {len(self.received):,} deliveries have come, none is in transit")
 
     async def _wait(self, holds: Callable[[], bool]) -> bool:
         """Waits for deliveries until this holds; False if none comes any more."""

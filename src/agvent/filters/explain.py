@@ -39,7 +39,17 @@ VALUE_CHARS_MAX: Final = 80
 
 
 class Explanation(msgspec.Struct, frozen=True, kw_only=True):
-    """A part of a filter and what came of it. One joined by AND, OR, NOT or XOR has parts below it, a test values."""
+    """A part of a filter and its outcome: true, false or None for unknown. The result of `explain`.
+
+    >>> from agvent import explain, parse
+    >>> found = explain(parse("price < 100 AND symbol = 'IBM'"), {"symbol": "IBM", "price": 120})
+    >>> found.outcome, found.reason()
+    (False, 'does not match because price < 100 is false: price is 120')
+    >>> [(part.text, part.outcome) for part in found.parts]
+    [('price < 100', False), ("symbol = 'IBM'", True)]
+
+    A part that is joined by AND, OR, NOT or XOR has `parts`, a test has `values`. `print` shows all of it.
+    """
 
     text: str
     outcome: bool | None
@@ -186,7 +196,7 @@ def _seen_value(part: Attribute | Call, event: Event, behaviours: Behaviours | N
         return f"is {shown(found)}"
     if isinstance(part, Call):
         return "has no value"
-    return "is missing" if event.lookup(part.path) is None else "is NaN, which is no value"
+    return "is missing" if event.lookup(part.path) is None else "is NaN, which is not a value"
 
 
 def shown(found: object) -> str:

@@ -96,7 +96,7 @@ class Operands(TokenReader):
         if word == "NOT":
             return self.negation(depth)
         if word == "NULL":
-            raise self.error("NULL is no value to compare with", self.at, "use IS NULL or IS NOT NULL")
+            raise self.error("a value cannot be compared with NULL", self.at, "use IS NULL or IS NOT NULL")
         if word not in ("TRUE", "FALSE"):
             raise self.unexpected("a value")
         self.at += 1

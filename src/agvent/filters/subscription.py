@@ -27,7 +27,17 @@ ADDRESSES: Final[Mapping[str, tuple[Attribute, Callable[[str], Condition]]]] = {
 
 
 class Subscription(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """One standing interest. `context` is what the subscriber says about itself, for publishers' filters."""
+    """One standing interest: a filter, a type, a topic, a pattern of topics, a channel, or several of them.
+
+    >>> from agvent import Subscription, Subscriptions
+    >>> sports = Subscription(id="ada", filter="score > 100", pattern="Sports/#")
+    >>> index = Subscriptions()
+    >>> index.add(sports)
+    >>> index.match({"$topic": "Sports/NBA", "score": 120})
+    ['ada']
+
+    `language` is that of the filter. `context` has the attributes of the subscriber, for publishers' filters.
+    """
 
     id: str
     language: str = "sql"

@@ -282,7 +282,7 @@ class _XPathParser:
     def kind_test(self, word: XPathToken) -> KindTest:
         if word.text not in KINDS:
             hint = "functions stand before a path, not in it" if word.text in FUNCTIONS else nearest(word.text, KINDS)
-            raise self.error(f"{word.text}() is no node test", word, hint)
+            raise self.error(f"{word.text}() is not a node test", word, hint)
         self.take()
         target = None
         if self.word.kind == "text" and word.text == "processing-instruction":

@@ -17,8 +17,16 @@ if TYPE_CHECKING:
 
 
 class Matches:
-    """Event e matches the subscriptions with the ordinals subscriptions[ends[e - 1] : ends[e]], none twice.
+    """The matches of a batch of events, which `match_batch` and `match_json` give.
 
+    >>> from agvent import Subscriptions
+    >>> index = Subscriptions()
+    >>> index.add("ada", "price < 100")
+    >>> found = index.match_batch([{"price": 99.5}, {"price": 150}])
+    >>> found.event_count, len(found), dict(found.by_event())
+    (2, 1, {0: ['ada']})
+
+    Event e matches the subscriptions with the ordinals subscriptions[ends[e - 1] : ends[e]], none twice.
     `event_count` is how many events were looked at, those without a match and those in `rejected` included.
     `unanswered` are the questions whose answer could cost more than a bound allows, and which count as unknown.
     """

@@ -43,7 +43,7 @@ def plant(plan: DayPlan, events: DayEvents, found: DayReceipts) -> Planted:
         return Planted(left, [], gaps)
     changed, at = _PLANTERS[plan.defect](draw, events, left)
     if not at:
-        raise CallerError(f"the day has no delivery to plant {plan.defect!r} in", hint="ask for more events")
+        raise CallerError(f"the day has no delivery for the defect {plan.defect!r} in", hint="ask for more events")
     return Planted(changed, at, gaps)
 
 

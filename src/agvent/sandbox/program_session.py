@@ -132,7 +132,7 @@ class ProgramSession:
                     if agent.moving:
                         return paused.dump()
                     if agent.is_tired:
-                        raise Breach("it said too much", spoiled=True)
+                        raise Breach("too many messages to the manager agent", spoiled=True)
                     if time.monotonic() > end:
                         raise Breach("TimeoutError", spoiled=True)
                     paused = paused.resume({"return_value": reply})

@@ -293,7 +293,9 @@ def _record(row: dict[str, Any], attributes: dict[str, Any], type_: AgventType, 
             id=EventId(row["publisher"], row["sequence"]),
         )
     except EventError as error:
-        raise LogError(f"event {row['publisher']}:{row['sequence']} in the log is none: {error.message}") from None
+        raise LogError(
+            f"event {row['publisher']}:{row['sequence']} in the log is not a valid event: {error.message}"
+        ) from None
     return LoggedEvent(
         event=event,
         accepted_at=row["accepted_at"],

@@ -51,7 +51,18 @@ class Header(msgspec.Struct, frozen=True):
 
 
 def save_index(subscriptions: Subscriptions, path: str | os.PathLike[str], *, beside: Arrays | None = None) -> None:
-    """Writes the index to a file that `load_index` maps. An interrupted save leaves what was there before."""
+    """Writes the index to a file that `load_index` maps. An interrupted save leaves the old file as it was.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from agvent import Subscriptions, load_index, save_index
+    >>> index = Subscriptions()
+    >>> index.add("ada", "price < 100")
+    >>> file = Path(mkdtemp()) / "alerts.index"
+    >>> save_index(index, file)
+    >>> load_index(file).match({"price": 99.5})
+    ['ada']
+    """
     description, arrays = subscriptions.frozen()
     arrays |= beside or {}
     target = Path(path)
@@ -95,7 +106,16 @@ def _bytes(array: Any) -> memoryview:
 
 
 def load_index(path: str | os.PathLike[str], *, verify: bool = True) -> Subscriptions:
-    """Maps a saved index. It can be matched against and changed; changes stay in memory."""
+    """Maps a saved index. It can be matched against and changed; changes stay in memory.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from agvent import Subscriptions, load_index, save_index
+    >>> file = Path(mkdtemp()) / "alerts.index"
+    >>> save_index(Subscriptions(), file)
+    >>> len(load_index(file))
+    0
+    """
     return load_index_with_arrays(path, verify=verify)[0]
 
 

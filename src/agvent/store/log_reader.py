@@ -122,7 +122,7 @@ class LogReader:
         """The type behind a folder of events."""
         found = unadvertised(name) if name is None else self.types.get((name, schema), unadvertised(name))
         if found.schema != schema:
-            raise LogFileError(f"{self.path} has events of {name!r} with a schema {schema} that nobody advertised")
+            raise LogFileError(f"{self.path} has events of {name!r} with the schema {schema}, without an advertisement")
         return found
 
     def segments(self, table: str, *, upto: int | None = None) -> list[Segment]:

@@ -93,7 +93,7 @@ def _miscounted(file: Path, segment: Segment) -> Iterator[LogDefect]:
     try:
         rows = rows_in(file)
     except (OSError, pa.ArrowException) as error:
-        yield LogDefect("damaged", segment.path, f"it is no Parquet file: {error}")
+        yield LogDefect("damaged", segment.path, f"it is not a Parquet file: {error}")
         return
     if rows != segment.rows:
         yield LogDefect("damaged", segment.path, f"it has {rows} rows, its head says {segment.rows}")

@@ -179,7 +179,7 @@ class LogWriter:
             return current
         found = self._types.get((name or "", schema))
         if found is None:
-            raise LogError(f"nobody advertised {name!r} with the schema {schema}")
+            raise LogError(f"{name!r} with the schema {schema} is without an advertisement")
         return found
 
     def _last(self, table: str, column: str) -> dict[str, int]:

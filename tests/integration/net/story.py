@@ -93,13 +93,13 @@ class Story:
         self.clients[name] = Node(name, list(homes))
         async with connect(self.address(homes[0]), name=name, failover_s=failover_s) as client:
             client._connection.addresses = [self.fleet.members[home].address for home in homes]
-            hear = client._connection._told
+            hear = client._connection._on_messages
 
             def told(messages: list[AnyMessage]) -> None:
                 self.history.told += [ClientTold(0, name, message) for message in messages]
                 hear(messages)
 
-            client._connection._told = told
+            client._connection._on_messages = told
             yield client
 
     async def publish(self, client: Client, values: range, *, pause_s: float = 0.002) -> None:

@@ -81,7 +81,7 @@ def test_up_says_which_port_is_taken(tmp_path: Path) -> None:
         said = Shell(tmp_path).run(*words, code=3)
         assert said == (
             f"error: port {port} is taken: B1 cannot listen there\n"
-            "hint: --first-port PORT chooses others, 0 whatever is free\n"
+            "hint: --first-port PORT chooses others; 0: any free port\n"
         )
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port + 1))
@@ -108,7 +108,7 @@ def test_what_is_published_is_printed_by_whoever_subscribed(shell: Shell) -> Non
     """A subscription stands while nobody listens, and a later command prints what came."""
     assert shell.run("subscribe", "price > 100", "--as", "ada", "--id", "dear", "--detach") == "dear is open\n"
     said = shell.run("publish", "-", "--as", "nyse", given='{"price": 120}\n{"price": 90}\n{"price": 130.5}\n')
-    assert said.startswith("3 published, 0 refused in ")
+    assert said.startswith("3 published, 0 rejected in ")
     assert said.endswith("the last is nyse:3\n")
     printed = shell.run("subscribe", "price > 100", "--as", "ada", "--id", "dear", "--count", "2")
     assert printed == 'nyse:1  {"price":120}\nnyse:3  {"price":130.5}\n'
@@ -148,7 +148,7 @@ def test_publish_from_an_idle_pipe_is_told_to_stop(shell: Shell) -> None:
     assert publish.wait(30) == 130
     said, complaints = publish.communicate()
     assert (said.split(" in ")[0], said.split("; ")[-1], complaints) == (
-        "1 published, 0 refused",
+        "1 published, 0 rejected",
         "the last is pipe:1\n",
         "",
     )
@@ -162,7 +162,7 @@ def test_publish_says_what_went_out_before_a_mistake(shell: Shell) -> None:
     count = shell.json("publish", "half.jsonl", "--as", "half", code=2)[0]["published"]
     assert count > 1
     said = shell.run("publish", "half.jsonl", "--as", "half", code=2)
-    assert said.startswith(f"{count:,} published, 0 refused in ")
+    assert said.startswith(f"{count:,} published, 0 rejected in ")
     assert f"; the last is half:{2 * count}\nerror: half.jsonl, line {good.count(chr(10)) + 1}: " in said
 
 
@@ -188,7 +188,7 @@ def test_a_trace_shows_the_way(shell: Shell) -> None:
     entry = next(name for name in ("B1", "B2", "B3") if name != at["cy"])
     [transit] = {"B1", "B2", "B3"} - {at["cy"], entry}
     addresses = msgspec.json.decode((shell.folder / "agvent-network" / "network.json").read_bytes())
-    cut = {"link": [entry, at["cy"]], "done": "cut", "told": [entry, at["cy"]], "untold": {}}
+    cut = {"link": [entry, at["cy"]], "done": "cut", "reached": [entry, at["cy"]], "unreached": {}}
     assert shell.json("link", "cut", entry, at["cy"]) == [cut]
     shell.run("publish", '{"way": 1}', "--as", "dee", "--at", addresses[entry])
     while "arrived" not in [hop["what"] for hop in shell.json("trace", "dee:1")]:
@@ -204,7 +204,7 @@ def test_a_trace_shows_the_way(shell: Shell) -> None:
     ]
     shell.run("link", "heal", entry, at["cy"])
     boots = {one["broker"]: one["boot"] for one in shell.until_linked()}
-    assert shell.run("broker", "kill", transit) == f"{transit}: kill\n"
+    assert shell.run("broker", "kill", transit) == f"{transit}: killed\n"
     while (one := {one["broker"]: one.get("boot") for one in shell_status(shell)})[transit] != boots[transit] + 1:
         assert one[entry] == boots[entry]
     shell.until_linked()
@@ -223,17 +223,17 @@ def test_a_link_is_healed_whichever_way_round_it_was_cut(shell: Shell) -> None:
 
     assert shell.run("link", "cut", "B2", "B1") == "B2 - B1: cut\n"
     assert states() == {"cut"}
-    assert shell.run("link", "heal", "B1", "B2") == "B1 - B2: heal\n"
+    assert shell.run("link", "heal", "B1", "B2") == "B1 - B2: healed\n"
     shell.until_linked()
     b1, b2 = shell.up["brokers"]["B1"], shell.up["brokers"]["B2"]
     shell.run("link", "cut", "B1", "B2", "--at", f"{b2},{b1}")
     assert states() == {"cut"}
     untold = f"{b1}: the introduction is for broker 'B2', but this is 'B1'"
     assert shell.json("link", "heal", "B1", "B2", "--at", b1, code=1) == [
-        {"link": ["B1", "B2"], "done": "heal", "told": ["B1"], "untold": {"B2": untold}}
+        {"link": ["B1", "B2"], "done": "heal", "reached": ["B1"], "unreached": {"B2": untold}}
     ]
     said = shell.run("link", "heal", "B1", "B2", "--at", b1, code=1)
-    assert said == f"B1 - B2: heal; B2 was not told, and may keep it cut: {untold}\n"
+    assert said == f"B1 - B2: healed; B2 was not reached, and may keep it cut: {untold}\n"
     assert "cut" in states()
     shell.run("link", "heal", "B2", "B1", "--at", b2, code=1)
     shell.until_linked()
@@ -292,8 +292,8 @@ def shell_status(shell: Shell) -> list[dict[str, Any]]:
         (["publish", "{nonsense"], 2, "error: "),
         (["publish", ""], 2, "error: an input has no name\nhint: name a file, or - for standard input\n"),
         (["publish", "nowhere"], 3, "error: nowhere: No such file or directory\n"),
-        (["trace", "ada"], 2, "error: 'ada' is no event\nhint: write publisher:sequence, such as ada:17\n"),
-        (["trace", f"ada:{10**18}"], 2, "error: 'ada:1000000000000000000' is no event\n"),
+        (["trace", "ada"], 2, "error: 'ada' is not an event\nhint: write publisher:sequence, such as ada:17\n"),
+        (["trace", f"ada:{10**18}"], 2, "error: 'ada:1000000000000000000' is not an event\n"),
         (["link", "cut", "B1", "B9"], 2, "error: broker 'B1' has no neighbour 'B9'\nhint: its neighbours: B2, B3\n"),
         (["broker", "kill", "B9"], 2, "error: no broker 'B9' here\nhint: there are B1, B2, B3\n"),
         (["broker", "forget", "B9"], 2, "error: broker 'B9' is not known here\n"),
@@ -334,7 +334,7 @@ def test_a_librarian_finds_what_was_stored(shell: Shell) -> None:
         while not shell.json("types", "agvent.Answer", code=ANY):
             assert librarian.poll() is None
         stored = shell.run("document", "store", "menu", "menu.xml", "--as", "acme", "--realm", "eu")
-        assert stored == "acme/menu: store\n"
+        assert stored == "acme/menu: stored\n"
         while not (found := shell.json("discover", "//drink[@price < 4]", code=ANY)):
             assert librarian.poll() is None
         assert [(one["name"], one["realm"], one["xml"]) for one in found] == [

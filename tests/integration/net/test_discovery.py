@@ -84,7 +84,7 @@ def test_a_question_goes_to_its_realm(tmp_path: Path) -> None:
             assert (await discover(ada, "//drink", wait_s=0.2)).pending == ("anka", "oslo")
             with pytest.raises(FilterError):
                 await discover(ada, "//drink[")
-            with pytest.raises(CallerError, match="nobody keeps documents of the realm 'us'"):
+            with pytest.raises(CallerError, match="no librarian serves the realm 'us'"):
                 await store_document(ada, "menu", "<a/>", realm="us")
 
     with running(tmp_path, LINE) as story:

@@ -314,7 +314,7 @@ def test_a_forgotten_broker_says_so_and_joins_anew_on_demand(tmp_path: Path) -> 
     with running(tmp_path, [("B1", "B2")]) as story:
         asyncio.run(hears_of_it(story, 1))
         story.fleet.kill("B2")
-        assert agvent("broker", "forget", "B2", "--network", str(tmp_path)) == (0, "B2: forget\n")
+        assert agvent("broker", "forget", "B2", "--network", str(tmp_path)) == (0, "B2: forgotten\n")
         for _ in range(2):
             code, said = agvent("broker", "--config", config)
             assert (code, "error: 'B2' was forgotten, and the network goes on without it\n" in said) == (3, True)

@@ -30,7 +30,7 @@ def test_keys_open_a_broker(tmp_path: Path) -> None:
     run(tmp_path, "keys", "client", "keys", "ada", "--grant", "publish *", "--grant", "subscribe topic:a/#")
     made = msgspec.json.decode(run(tmp_path, "keys", "token", "keys", "root", "--grant", "administer *", "--json"))
     (tmp_path / "root.token").write_text(made["token"])
-    assert "is no grant" in run(tmp_path, "keys", "token", "keys", "x", "--grant", "rule *", code=2)
+    assert "is not a grant" in run(tmp_path, "keys", "token", "keys", "x", "--grant", "rule *", code=2)
     assert run(tmp_path, "keys", "hosts", "keys") == "hosts: keys/hosts.key\nkeys: 1\n"
     assert run(tmp_path, "keys", "hosts", "keys") == "hosts: keys/hosts.key\nkeys: 2\n"
     shown = run(tmp_path, "keys", "own", "ann.keys")
@@ -49,8 +49,8 @@ def test_keys_open_a_broker(tmp_path: Path) -> None:
         assert "1 published" in run(tmp_path, "publish", '{"n": 1}', "--as", "ada", *as_ada)
         words = ["subscribe", "--as", "ada", "--detach", *as_ada]
         assert run(tmp_path, *words, "--pattern", "a/+") == "s1 is open\n"
-        assert "denied: it takes subscribe topic:#" in run(tmp_path, *words, "--pattern", "#", code=2)
-        assert "denied: it takes administer *" in run(tmp_path, "status", *as_ada, code=2)
+        assert "denied: 'ada' has no grant `subscribe topic:#`" in run(tmp_path, *words, "--pattern", "#", code=2)
+        assert "denied: 'ada' has no grant `administer *`" in run(tmp_path, "status", *as_ada, code=2)
         assert '"broker":"B1"' in run(tmp_path, "status", *at, "--token", "root.token", "--json")
         assert "need --authority" in run(tmp_path, "status", "--token", "root.token", code=2)
     finally:
@@ -66,11 +66,11 @@ def test_keys_that_are_there_stay(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in (tmp_path / "keys").iterdir()}
     for name in ("authority", "tokens", "hosts"):
         said = run(tmp_path, "keys", "client", "keys", name, "--replace", code=2)
-        assert f"{name!r} is what the network's own keys are called" in said
+        assert f"{name!r} is reserved for the network's own keys" in said
     for kind in ("client", "broker"):
-        assert "keys/B1.pem is there already" in run(tmp_path, "keys", kind, "keys", "B1", code=2)
+        assert "keys/B1.pem exists already" in run(tmp_path, "keys", kind, "keys", "B1", code=2)
     (tmp_path / "keys" / "B1.pem").unlink()
-    assert "keys/B1.key is there already" in run(tmp_path, "keys", "client", "keys", "B1", code=2)
+    assert "keys/B1.key exists already" in run(tmp_path, "keys", "client", "keys", "B1", code=2)
     (tmp_path / "keys" / "authority.key").unlink()
     said = run(tmp_path, "keys", "authority", "keys", code=2)
     assert "keys has an authority already: authority.pem, tokens.key, tokens.pub" in said
@@ -100,7 +100,7 @@ def test_keys_that_are_damaged_are_named(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in keys.iterdir()}
     assert "keys/hosts.key has 5 bytes" in run(tmp_path, "keys", "hosts", "keys", code=3)
     assert "keys/tokens.key holds no private Ed25519 key" in run(tmp_path, "keys", "token", "keys", "ada", code=2)
-    assert "are no authority's key and certificate" in run(tmp_path, "keys", "client", "keys", "ada", code=2)
+    assert "are not the key and certificate of an authority" in run(tmp_path, "keys", "client", "keys", "ada", code=2)
     assert {path: path.read_bytes() for path in keys.iterdir()} == before
 
 

@@ -109,9 +109,9 @@ def test_keys_are_kept_in_a_file_of_their_owner(tmp_path: Path) -> None:
     assert (first.signing_key, first.seal_key) == (Keyring(file).signing_key, Keyring(file).seal_key)
     assert file.stat().st_mode & 0o777 == 0o600
     file.write_bytes(b"\xc1")
-    with pytest.raises(EnvironmentFault, match="is no key file"):
+    with pytest.raises(EnvironmentFault, match="is not a key file"):
         Keyring(file)
-    with pytest.raises(CallerError, match="'abc' is no public key"):
+    with pytest.raises(CallerError, match="'abc' is not a public key"):
         asyncio.run(Client([], name="ann", is_guest=False, context=None, failover_s=1).seals.trust("house", "abc"))
 
 

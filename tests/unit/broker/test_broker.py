@@ -127,9 +127,9 @@ def test_a_stranger_changes_nothing(message: object) -> None:
         ),
         (Subscribe(1, 1, Subscription(id="s", filter="price >> 1")), "line 1, column 8: expected a value"),
         (Publish(Publication("ada", 1, EVENT, retried=((1, 2),) * 17)), "more than 16 ranges of retried events"),
-        (Move(1, (Source("B2", 1, "ben", 0),)), "'ada' cannot move what is 'ben''s"),
-        (Move(1, (Source("B2", 1, "ada", 0),) * 65), "more than 64 homes before this one"),
-        (Move(1, (Source("B2", 1, "ada~x", 0),)), "'ada' cannot move what is 'ada~x''s"),
+        (Move(1, (Source("B2", 1, "ben", 0),)), "'ada' cannot move the deliveries of 'ben'"),
+        (Move(1, (Source("B2", 1, "ada", 0),) * 65), "a client has at most 64 earlier homes"),
+        (Move(1, (Source("B2", 1, "ada~x", 0),)), "'ada' cannot move the deliveries of 'ada~x'"),
         (
             Attach(
                 client="ada",
@@ -305,6 +305,6 @@ def test_a_client_that_says_it_moved_has_few_keys(monkeypatch: pytest.MonkeyPatc
         )
         effects = synced(broker, broker.step([attach, subscribe], 4), 4)
         refused += [e.message.reason for e in effects if isinstance(e, Send) and isinstance(e.message, Refused)]
-    assert {*refused} == {"'ada' came back before it had what waited here for it"}
+    assert {*refused} == {"'ada' moved back before it took the deliveries that wait for it here"}
     assert len(broker.tables.deliveries.keys_of("ada")) == 4
     broker.check()

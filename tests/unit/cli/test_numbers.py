@@ -37,11 +37,11 @@ def test_what_is_no_number_that_can_be_is_refused(capsys: pytest.CaptureFixture[
     for words, most in ABOVE_ZERO.items():
         assert complaint(capsys, words, given) == f"'{given}' is not a number above 0, up to {most}"
     for words, bounds in WHOLE.items():
-        assert complaint(capsys, words, given) == f"'{given}' is no whole number from {bounds}"
+        assert complaint(capsys, words, given) == f"'{given}' is not a whole number from {bounds}"
 
 
 def test_a_first_port_is_one_or_any(capsys: pytest.CaptureFixture[str]) -> None:
     """0 is whatever is free."""
     assert parser().parse_args(["up", "--first-port", "0"]).first_port == 0
     for given in ("-1", "65536", "http"):
-        assert complaint(capsys, "up --first-port", given) == f"'{given}' is no whole number from 0 to 65,535"
+        assert complaint(capsys, "up --first-port", given) == f"'{given}' is not a whole number from 0 to 65,535"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from agvent.cli.where import add_where, credentials, network
-from agvent.errors import CallerError
+from agvent.cli.where import add_hint, add_where, credentials, network
+from agvent.errors import CallerError, NetworkFault
+from agvent.net.client.broker_connection import START_ONE
 
 
 def brokers(*words: str) -> list[str]:
@@ -44,3 +45,24 @@ def test_a_token_is_text(tmp_path: Path) -> None:
     words = ["--authority", "authority.pem", "--token", str(tmp_path / "token")]
     with pytest.raises(CallerError, match="holds no token"):
         credentials(parser.parse_args(words))
+
+
+def test_the_hint_for_a_network_that_was_started_is_not_to_start_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a folder of `agvent up`, or with --at, it stays; a better hint stays too."""
+    monkeypatch.chdir(tmp_path)
+
+    def hint(*words: str, hint: str = START_ONE) -> str | None:
+        parser = argparse.ArgumentParser()
+        add_where(parser)
+        error = NetworkFault("no broker can be reached", hint=hint)
+        add_hint(error, parser.parse_args(words))
+        return error.hint
+
+    assert hint() == START_ONE
+    (tmp_path / "agvent-network").mkdir()
+    (tmp_path / "agvent-network" / "network.json").write_text('{"B1": "127.0.0.1:4790"}')
+    assert hint() == "are its brokers being restarted? `agvent status` shows them, `agvent up` starts them"
+    assert hint("--at", "127.0.0.1:4780") == START_ONE
+    assert hint(hint="another") == "another"

@@ -52,7 +52,7 @@ def test_an_explanation_as_data() -> None:
 @pytest.mark.parametrize(
     ("text", "event", "reason"),
     [
-        ("a > 1", {"a": math.nan}, "a > 1 is unknown: a is NaN, which is no value"),
+        ("a > 1", {"a": math.nan}, "a > 1 is unknown: a is NaN, which is not a value"),
         ("a > 1", {"a": None}, "a > 1 is unknown: a is missing"),
         ("a = b + a", {"a": 1, "b": "x"}, "a = b + a is unknown: a is 1, b is 'x'"),
         ("f(1, 'x')", {}, "f(1, 'x') is unknown: f(1, 'x') has no value"),

@@ -55,8 +55,8 @@ def test_a_token_out_of_place(text: str, message: str, position: int, hint: str 
 @pytest.mark.parametrize(
     ("text", "message", "position", "hint"),
     [
-        ("a = NULL", "NULL is no value to compare with", 4, "use IS NULL or IS NOT NULL"),
-        ("a IN ('x', null)", "NULL is no value to compare with", 11, "use IS NULL or IS NOT NULL"),
+        ("a = NULL", "a value cannot be compared with NULL", 4, "use IS NULL or IS NOT NULL"),
+        ("a IN ('x', null)", "a value cannot be compared with NULL", 11, "use IS NULL or IS NOT NULL"),
         ("a IN ()", "expected a literal, found ')'", 6, None),
         ("a IN (b)", "expected a literal", 6, "IN takes strings, numbers, booleans and timestamps"),
         ("a < 'x'", "a string has no order", 4, "strings and booleans compare with = and <> only"),

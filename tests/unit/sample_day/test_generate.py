@@ -118,7 +118,7 @@ def test_a_day_has_what_real_days_have(tmp_path: Path) -> None:
 
 def test_a_day_too_small_for_its_defect_is_refused(tmp_path: Path) -> None:
     """One event is never out of order; nothing is written."""
-    with pytest.raises(CallerError, match="the day has no delivery to plant 'out_of_order' in"):
+    with pytest.raises(CallerError, match="the day has no delivery for the defect 'out_of_order' in"):
         made(tmp_path / "log", events=1, defect="out_of_order")
     assert not (tmp_path / "log").exists()
 

@@ -181,7 +181,7 @@ def test_names_of_types_are_folders(tmp_path: Path) -> None:
         ),
         (
             lambda log: log.append_events([msgspec.structs.replace(quote(5, 1.0), schema="v0")]),
-            "nobody advertised 'Quote' with the schema v0",
+            "'Quote' with the schema v0 is without an advertisement",
         ),
         (
             lambda log: log.append_catalogue(changes=[change(5, "open", 3)]),

@@ -58,7 +58,21 @@ class Field(NamedTuple):
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
 class Agvent:
-    """The base of agvent classes. docs/agvents.md says what a class may have."""
+    """The base of agvent classes. Annotated attributes are fields; methods are behaviours, which filters call.
+
+    >>> class Book(Agvent):
+    ...     title: str
+    ...     price: float = 10.0
+    ...
+    ...     def wholesale(self, copies: int) -> float:
+    ...         return copies * self.price * 0.5
+    >>> book = Book(title="Agents and Events", price=35.0)
+    >>> book.title, book.wholesale(100)
+    ('Agents and Events', 1750.0)
+
+    Instances are frozen. `client.advertise(Book)` brings the code to the brokers, `client.publish(book)` publishes one;
+    the class must be in a file. docs/agvents.md says what a class may have.
+    """
 
     __agvent_fields__: ClassVar[dict[str, Field]] = {}
     __agvent_behaviours__: ClassVar[tuple[AdvertisedBehaviour, ...]] = ()
@@ -242,7 +256,7 @@ def _behaviour(owner: str, name: str, function: FunctionType) -> AdvertisedBehav
     for parameter in list(inspect.signature(function).parameters.values())[1:]:
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD or parameter.name not in hints:
             raise ProgramError(
-                f"{whose}: {parameter.name} has no kind, or no place of its own",
+                f"{whose}: {parameter.name} needs an annotation, and cannot be *args or **kwargs",
                 line=line,
                 hint="name each parameter and annotate it: amount: int",
             )

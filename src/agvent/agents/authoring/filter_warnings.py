@@ -46,7 +46,7 @@ class _Known:
             elif not behaviours:
                 yield f"{self.name} has no behaviour {node.name}{self._near(node.name)}"
             elif not any(_takes(behaviour, node) for behaviour in behaviours):
-                yield f"{self.name} has {call_of(behaviours[0])}, which does not take what it is given here"
+                yield f"{self.name} has {call_of(behaviours[0])}, which does not accept these arguments"
 
     def _near(self, name: str) -> str:
         found = get_close_matches(name, [*self.attributes, *self.behaviours], 1)

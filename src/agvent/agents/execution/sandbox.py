@@ -204,7 +204,7 @@ def misjudged(value: Any, signature: Signature) -> str:
         checked(value)
         size = len(encode_value(value))
     except (EventError, ValueError, TypeError, OverflowError, RecursionError):
-        return "the answer is no value of an event"
+        return "the answer is not a value that an event can hold"
     return "" if size <= limits.ANSWER_BYTES_MAX else f"the answer has {size} bytes"
 
 
@@ -215,5 +215,5 @@ def said(values: Iterable[Any]) -> str:
         for value in values:
             size += len(encode_value(checked(value)))
     except (EventError, ValueError, TypeError, OverflowError, RecursionError):
-        return "what it said is no value of an event"
-    return "" if size <= limits.ANSWER_BYTES_MAX else f"what it said has {size} bytes"
+        return "its message is not a value that an event can hold"
+    return "" if size <= limits.ANSWER_BYTES_MAX else f"its messages have {size} bytes"

@@ -23,6 +23,6 @@ def agreed(private: X25519PrivateKey, public: bytes, purpose: bytes) -> ChaCha20
     try:
         shared = private.exchange(X25519PublicKey.from_public_bytes(public))
     except ValueError:
-        raise SecretError("a public key is none") from None
+        raise SecretError("a public key is not valid") from None
     both = b"".join(sorted((public, public_of(private))))
     return ChaCha20Poly1305(HKDF(SHA256(), KEY_BYTES, salt=None, info=purpose + both).derive(shared))

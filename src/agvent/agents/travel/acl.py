@@ -68,7 +68,7 @@ def read_message(values: Any) -> tuple[AclMessage, str]:
     try:
         message = msgspec.convert(values, AclMessage)
     except (msgspec.ValidationError, TypeError, RecursionError) as error:
-        return NONSENSE, f"no ACL message: {error}"[:200]
+        return NONSENSE, f"not an ACL message: {error}"[:200]
     return message, misunderstood(message)
 
 
@@ -76,10 +76,10 @@ def misunderstood(message: AclMessage) -> str:
     """Why a manager agent has no reply to a message; empty if it has."""
     said = message.performative
     if said not in PERFORMATIVES:
-        return f"{said[:40]!r} is no performative"
+        return f"{said[:40]!r} is not a performative"
     protocols = [name for name, acts in CONVERSATIONS.items() if said in acts]
     if not protocols:
-        return f"nobody here takes part in a conversation that begins with {said}"
+        return f"no conversation begins with {said}"
     if message.protocol not in ("", *protocols):
         return f"{said} begins {protocols[0]}, not {message.protocol[:40]!r}"
     if message.language not in ("", LANGUAGE):

@@ -122,7 +122,7 @@ class ManagerAgent:
             return "subscribers are a list of ids"
         chosen = here if wanted is None else dict.fromkeys(wanted)
         if unknown := [id for id in chosen if id not in here]:
-            return f"{unknown[0][:80]!r} is no matching subscriber here"
+            return f"{unknown[0][:80]!r} is not a matching subscriber here"
         self._delivered |= chosen
         return ""
 

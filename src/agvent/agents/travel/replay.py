@@ -34,7 +34,7 @@ class Replay:
             if self.agent.moving:
                 raise ProgramMoved
             if self.agent.is_tired:
-                raise RuntimeError("it said too much")
+                raise RuntimeError("too many messages to the manager agent")
             self._replies.append(encode_value(reply))
         self._given += 1
         return decode_value(self._replies[self._given - 1])  # a copy: a program may change what it is given

@@ -125,7 +125,8 @@ class Clients:
         key = self._key(attach)
         if key not in self.tables.deliveries.clients:
             if not self._has_room(attach.client):
-                self.out.send(link, _unattached(f"{attach.client!r} came back before it had what waited here for it"))
+                reason = f"{attach.client!r} moved back before it took the deliveries that wait for it here"
+                self.out.send(link, _unattached(reason))
                 return
             self.out.record(Joined(key, moved=attach.incarnation > 0, guest=attach.guest))
         client = self.tables.deliveries.clients[key]
@@ -207,10 +208,10 @@ class Clients:
 
     def _check_sources(self, client: str, message: Move) -> None:
         if len(message.sources) > limits.SOURCES_MAX:
-            raise CallerError(f"more than {limits.SOURCES_MAX} homes before this one")
+            raise CallerError(f"a client has at most {limits.SOURCES_MAX} earlier homes")
         for source in message.sources:
             if not is_key(source.client, name_of(client)):
-                raise CallerError(f"{name_of(client)!r} cannot move what is {source.client[:40]!r}'s")
+                raise CallerError(f"{name_of(client)!r} cannot move the deliveries of {source.client[:40]!r}")
 
     # Advertisements
 

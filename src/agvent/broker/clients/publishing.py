@@ -80,7 +80,7 @@ class Publishing:
             if event.type is not None:
                 self._check_type(publication.publisher, event.type, event.ancestors)
             if publication.fast and is_self_routing(event):
-                raise CallerError("an agvent that finds its own way is durable", hint="publish it without fast")
+                raise CallerError("a self-routing agvent cannot be fast", hint="publish it without fast")
         except AgventError as error:
             refused = Refused(request=0, sequence=publication.sequence, reason=str(error), fast=publication.fast)
             self.entry.refuse(publication, _settled(link, attachment, publication, refused), now)

@@ -38,7 +38,7 @@ class Admission:
     def received(self, event: Event) -> ReceivedAgvent:
         """The agvent as its subscriber holds it; an AdmissionError if it was not let in."""
         if self.refusal:
-            raise AdmissionError(f"the agvent was not let in: {self.refusal}")
+            raise AdmissionError(f"the agvent was not admitted: {self.refusal}")
         return ReceivedAgvent(event, self._type, self._call)
 
     async def _call(self, call: BehaviourCall) -> Answered:

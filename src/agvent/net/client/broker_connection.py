@@ -30,6 +30,8 @@ from agvent.wire.messages import AnyMessage
 LOAD_US: Final = 50
 """What each attached client adds to a broker's round trip in the choice: about what a message of each costs it."""
 
+START_ONE: Final = "agvent up starts a network here"
+"""The hint of a client that reaches no broker, if there is none better."""
 
 ATTACHING: Final = 0
 """The request that a refusal of the Attach itself names."""
@@ -70,12 +72,12 @@ def _no_broker(errors: list[AgventError]) -> NetworkFault:
     hints = [error.hint for error in errors if error.hint != RUNS]
     return NetworkFault(
         f"no broker can be reached: {'; '.join(map(str, errors))}",
-        hint=next(filter(None, hints), "agvent up starts a network here"),
+        hint=next(filter(None, hints), START_ONE),
     )
 
 
 class BrokerConnection:
-    """Keeps a session attached. `told` is called with what the session has for its caller."""
+    """Keeps a session attached. `on_messages` is called with what the session has for its caller."""
 
     def __init__(
         self,
@@ -84,13 +86,13 @@ class BrokerConnection:
         *,
         failover_s: float,
         credentials: Credentials | None,
-        told: Callable[[list[AnyMessage]], None],
+        on_messages: Callable[[list[AnyMessage]], None],
     ) -> None:
         self.session, self.addresses, self.failover_s = session, addresses, failover_s
         self._credentials = credentials
         self.home: Address | None = None
         self.last_error = ""  # why there is no connection now
-        self._told = told
+        self._on_messages = on_messages
         self._connection: Connection | None = None
         self._ended: asyncio.Future[None] | None = None
         self._task: asyncio.Task[None] | None = None
@@ -210,18 +212,18 @@ class BrokerConnection:
         """Nothing comes between the welcome and the link."""
 
     def happened(self, connection: Connection, what: list[AnyMessage | Change]) -> None:
-        told: list[AnyMessage] = []
+        messages: list[AnyMessage] = []
         for one in what:
             if one is Change.UP:
                 self.session.link_up()
             elif isinstance(one, Change):
-                connection.abort("the broker began anew")
+                connection.abort("the broker restarted")
             elif isinstance(one, Refused) and one.is_of_attaching:
                 self._turn_away(connection, one)
             else:
-                told += self.session.receive(one)
-        if told:
-            self._told(told)
+                messages += self.session.receive(one)
+        if messages:
+            self._on_messages(messages)
         self.say()
 
     def lost(self, connection: Connection, reason: str) -> None:
@@ -250,10 +252,10 @@ class BrokerConnection:
 
     def _refuse(self) -> None:
         """Tells whoever asked or published something why nobody will answer."""
-        self._told([Refused(request=ATTACHING, sequence=0, reason=self.last_error)])
+        self._on_messages([Refused(request=ATTACHING, sequence=0, reason=self.last_error)])
         for number, request in list(self.session.requests.items()):
             if not isinstance(request, Move):
-                self._told(self.session.receive(Refused(request=number, sequence=0, reason=self.last_error)))
+                self._on_messages(self.session.receive(Refused(request=number, sequence=0, reason=self.last_error)))
 
     def _say_one(self, end: LinkEnd, message: AnyMessage) -> None:
         """One that is too large, or has a value no message can have, is refused here; the others are said."""
@@ -261,13 +263,13 @@ class BrokerConnection:
         try:
             end.send(message)
         except (TypeError, ValueError, OverflowError, RecursionError, msgspec.MsgspecError) as error:
-            self._told(
+            self._on_messages(
                 self.session.receive(
                     Refused(request=request, sequence=0, reason=f"it has a value that cannot be sent: {error}")
                 )
             )
         if end.oversized > oversized:
-            self._told(
+            self._on_messages(
                 self.session.receive(
                     Refused(request=request, sequence=0, reason=f"it has more than {limits.MESSAGE_BYTES_MAX} bytes")
                 )

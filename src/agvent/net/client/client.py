@@ -95,7 +95,7 @@ class Client:
         self._is_guest = is_guest  # it leaves nothing behind, because no process of its name follows
         self._session = Session(name, prompt=False, life=secrets.randbits(32), guest=is_guest)
         self._connection = BrokerConnection(
-            self._session, addresses, failover_s=failover_s, credentials=credentials, told=self._hear
+            self._session, addresses, failover_s=failover_s, credentials=credentials, on_messages=self._hear
         )
         self._publications = Publications(self._session, self._event_of, self._connection.say)
         self._dispatch = DeliveryDispatch(self._session, self._ask_host, self._connection.say)
@@ -338,8 +338,8 @@ class Client:
         self._connection.say()
         return answer
 
-    def _hear(self, told: list[AnyMessage]) -> None:
-        for message in told:
+    def _hear(self, messages: list[AnyMessage]) -> None:
+        for message in messages:
             if isinstance(message, (Deliver, Gap)):
                 self._dispatch.arrive(message)
             elif isinstance(message, Published):

@@ -85,7 +85,7 @@ def is_within(realm: str, asked: str) -> bool:
 
 def check_realm(realm: str) -> None:
     if realm and (any(not part for part in realm.split("/")) or not realm.isprintable() or "'" in realm):
-        raise CallerError(f"{realm!r} is no realm", hint="write a path, such as eu/ankara")
+        raise CallerError(f"{realm!r} is not a realm", hint="write a path, such as eu/ankara")
 
 
 async def librarians(client: Client) -> dict[str, str]:
@@ -152,7 +152,7 @@ async def store_document(client: Client, name: str, xml: str | None, *, realm: s
     """Gives a document to the librarian of a realm, to be found as `client/name`; without XML it is withdrawn."""
     check_realm(realm)
     if realm not in (await librarians(client)).values():
-        raise CallerError(f"nobody keeps documents of the realm {realm!r}", hint=f"agvent librarian --realm {realm}")
+        raise CallerError(f"no librarian serves the realm {realm!r}", hint=f"agvent librarian --realm {realm}")
     await client.advertise(DOCUMENT)
     words: dict[str, Any] = {"document": name, "realm": realm}
     await client.publish(Event(type=DOCUMENT.name, attributes=words, xml=xml))

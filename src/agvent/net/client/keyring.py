@@ -67,7 +67,7 @@ def key_of(text: str) -> bytes:
     except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
-        raise CallerError(f"{text[:80]!r} is no public key", hint=f"it has {2 * KEY_BYTES} hexadecimal digits")
+        raise CallerError(f"{text[:80]!r} is not a public key", hint=f"it has {2 * KEY_BYTES} hexadecimal digits")
     return key
 
 
@@ -79,4 +79,4 @@ def _read(file: Path) -> Ring:
     try:
         return msgspec.msgpack.decode(file.read_bytes(), type=Ring)
     except (OSError, ValueError, RecursionError) as error:
-        raise EnvironmentFault(f"{file} is no key file: {error}"[:300]) from None
+        raise EnvironmentFault(f"{file} is not a key file: {error}"[:300]) from None

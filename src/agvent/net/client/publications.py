@@ -100,7 +100,7 @@ class Publications:
         """The error of a chunk, with a hint that says how many events before it were published."""
         if sequences:
             await self.settled(sequences[-1][-1], fast=fast)
-            error.hint = f"the first {sum(map(len, sequences)):,} events were published, and none of the others"
+            error.hint = f"the first {sum(map(len, sequences)):,} events were published, the others were not"
         return error
 
     @property

@@ -196,9 +196,9 @@ def _not_up(member: Member) -> EnvironmentFault:
         port = next((one.port for one in (member.address, member.admin) if f", {one.port})" in error), "of its own")
         return EnvironmentFault(
             f"port {port} is taken: {member.name} cannot listen there",
-            hint="--first-port PORT chooses others, 0 whatever is free",
+            hint="--first-port PORT chooses others; 0: any free port",
         )
-    reason = error or f"it said nothing of why in {member.output}"
+    reason = error or f"{member.output} does not say why"
     return EnvironmentFault(f"{member.name} did not start: {reason}", hint=hint)
 
 

@@ -75,7 +75,7 @@ def make_certificate(
     there already stay, unless they are to be replaced."""
     check_name(name)
     if name in RESERVED:
-        raise CallerError(f"{name!r} is what the network's own keys are called", hint="choose another name")
+        raise CallerError(f"{name!r} is reserved for the network's own keys", hint="choose another name")
     path = folder / f"{name}.pem"
     if not replace and path.exists():
         raise _exists(path)
@@ -129,7 +129,7 @@ def _authority(folder: Path) -> tuple[ec.EllipticCurvePrivateKey, x509.Certifica
         key, certificate = None, None
     if certificate is None or not isinstance(key, ec.EllipticCurvePrivateKey):
         raise CallerError(
-            f"{folder / AUTHORITY}.key and .pem are no authority's key and certificate",
+            f"{folder / AUTHORITY}.key and .pem are not the key and certificate of an authority",
             hint="put back what `agvent keys authority` made",
         )
     return key, certificate
@@ -156,5 +156,5 @@ def _write(path: Path, data: bytes, *, mode: int = 0o644, replace: bool = False)
 
 def _exists(path: Path) -> CallerError:
     return CallerError(
-        f"{path} is there already, of a broker or a client", hint="choose another name, or --replace to make it anew"
+        f"{path} exists already, for a broker or a client", hint="choose another name, or replace it with --replace"
     )

@@ -37,7 +37,7 @@ def address_of(text: str) -> Address:
     elif rest.count(":") == 1:
         host, _, port = rest.partition(":")
     if not _is_host(host) or not _is_port(port):
-        raise CallerError(f"{text!r} is no address", hint="write host:port, such as 127.0.0.1:4780")
+        raise CallerError(f"{text!r} is not an address", hint="write host:port, such as 127.0.0.1:4780")
     return Address(host, int(port) if port else PORT)
 
 

@@ -53,14 +53,14 @@ class AccessControl:
             return Principal(introduction.name, ALL)
         if introduction.kind == "broker":
             if peer is None or (peer.kind, peer.name) != ("broker", introduction.name):
-                raise DeniedError(f"the certificate of broker {introduction.name!r}")
+                raise DeniedError(f"it must show the certificate of broker {introduction.name!r}")
             return Principal(introduction.name, ALL, peer.expires)
         found = self._shown(introduction, peer)
         if introduction.kind == "operator":
             found.grants.check_administer()
         elif introduction.name != found.name and not introduction.name.startswith(f"{found.name}."):
             guest = f"; a guest of {found.name!r} says so with --principal {found.name}, or connect(principal=…)"
-            whose = f"the certificate or token of {introduction.name!r}, not of {found.name!r}"
+            whose = f"it must show the certificate or token of {introduction.name!r}, not of {found.name!r}"
             raise DeniedError(whose + (guest if introduction.name.startswith(GUEST) else ""))
         return found
 
@@ -70,20 +70,20 @@ class AccessControl:
             from agvent.net.server.tokens import verify  # noqa: PLC0415
 
             token = verify(introduction.token, self.keys, time.time())
-            return Principal(token.name, Grants(token.grants), token.expires)
+            return Principal(token.name, Grants(token.grants, token.name), token.expires)
         if peer is not None and peer.kind == "client":
-            return Principal(peer.name, Grants(peer.grants), peer.expires)
-        raise DeniedError("a client's certificate or a token")
+            return Principal(peer.name, Grants(peer.grants, peer.name), peer.expires)
+        raise DeniedError("it must show a client's certificate or a token")
 
     def denial(self, principal: Principal, client: str, message: AnyMessage, subscriptions: int) -> Refused | None:
         """What a client is told in place of what it asked and may not; None if it may."""
         try:
             if isinstance(message, Attach) and message.client != client:
-                raise DeniedError(f"the name {message.client!r}")
+                raise DeniedError(f"this connection is for {client!r}, not for {message.client!r}")
             if isinstance(message, Subscribe):
                 principal.grants.check_subscribe(message.subscription)
                 if subscriptions >= limits.CLIENT_SUBSCRIPTIONS_MAX:
-                    raise DeniedError(f"more than {limits.CLIENT_SUBSCRIPTIONS_MAX} subscriptions")
+                    raise DeniedError(f"a client has at most {limits.CLIENT_SUBSCRIPTIONS_MAX} subscriptions")
             elif isinstance(message, Advertise):
                 principal.grants.check_advertise(message.type)
                 if message.code:
@@ -107,7 +107,7 @@ def check_code(client: str, message: Advertise) -> None:
     """Refuses code that is not this client's, not signed by it, or not that of the type."""
     signed = decode_code(message.code)
     if signed.principal != client:
-        raise DeniedError(f"the name {signed.principal!r}")
+        raise DeniedError(f"the code is of {signed.principal!r}, not of {client!r}")
     program = Programs({client: frozenset({signed.key})}).admit(signed)
     if program.hash != message.type.program:
-        raise CallerError("the program is another than the type names")
+        raise CallerError("the program is not the one that the type names")

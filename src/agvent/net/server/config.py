@@ -106,12 +106,12 @@ def read_config(path: Path, *, insecure: bool = False) -> Config:
     listen = address_of(file.listen)
     if not is_loopback(listen.host) and file.tls is None and not insecure:
         raise CallerError(
-            f"{path}: {listen} can be reached from other machines, and nobody would have to say who they are",
+            f"{path}: {listen} can be reached from other machines without authentication",
             hint="listen on 127.0.0.1, give it keys (agvent keys, [tls]), or say --insecure",
         )
     admin = address_of(file.admin) if file.admin else None
     if admin is not None and not is_loopback(admin.host) and not insecure:
-        raise CallerError(f"{path}: the admin port asks nobody who they are", hint="put it on 127.0.0.1")
+        raise CallerError(f"{path}: the admin port has no authentication", hint="put it on 127.0.0.1")
     neighbours = {name: address_of(address) for name, address in file.neighbours.items()}
     tls = _tls(file.tls, path.parent) if file.tls is not None else None
     data = path.parent / file.data

@@ -47,7 +47,7 @@ def grant_of(text: str) -> Grant:
     is_narrow = action != "administer" and kind in MAKE and value
     if action not in ACTIONS or not (about == EVERYTHING_ABOUT or is_narrow):
         raise CallerError(
-            f"{text!r} is no grant", hint="such as: publish topic:Sports/#, subscribe type:Book, administer *"
+            f"{text!r} is not a grant", hint="such as: publish topic:Sports/#, subscribe type:Book, administer *"
         )
     condition = EVERYTHING if about == EVERYTHING_ABOUT else MAKE[kind](value)
     return Grant(action, EVERYTHING_ABOUT if about == EVERYTHING_ABOUT else kind, condition, text.strip())
@@ -56,7 +56,8 @@ def grant_of(text: str) -> Grant:
 class Grants:
     """All grants of a principal."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], principal: str) -> None:
+        self._principal = principal
         self._grants = [grant_of(text) for text in texts]
         self._free = {grant.action for grant in self._grants if grant.kind == EVERYTHING_ABOUT}
 
@@ -74,29 +75,32 @@ class Grants:
         if "publish" in self._free:
             return
         if event.type is None and event.topic is None and event.channel is None:
-            raise DeniedError("publish *")
+            raise self._denied("publish *")
         if event.type is not None:
             self._check_types("publish", (event.type, *event.ancestors))
         for kind, value in (("topic", event.topic), ("channel", event.channel)):
             if value is not None and not any(evaluate(one.condition, event) for one in self._of("publish", kind)):
-                raise DeniedError(f"publish {kind}:{value}")
+                raise self._denied(f"publish {kind}:{value}")
 
     def _check_types(self, action: str, names: tuple[str, ...]) -> None:
         if action not in self._free:
             for name in names:
                 if not any(grant.condition == IsA(name) for grant in self._of(action, "type")):
-                    raise DeniedError(f"{action} type:{name}")
+                    raise self._denied(f"{action} type:{name}")
 
     def check_subscribe(self, subscription: Subscription) -> None:
         if "subscribe" in self._free:
             return
         condition = subscription.condition()
         if not any(covers(grant.condition, condition) for grant in self._grants if grant.action == "subscribe"):
-            raise DeniedError(f"subscribe {_about(subscription)}")
+            raise self._denied(f"subscribe {_about(subscription)}")
 
     def check_administer(self) -> None:
         if "administer" not in self._free:
-            raise DeniedError("administer *")
+            raise self._denied("administer *")
+
+    def _denied(self, grant: str) -> DeniedError:
+        return DeniedError(f"{self._principal!r} has no grant `{grant}`")
 
 
 def _about(subscription: Subscription) -> str:
@@ -111,4 +115,4 @@ def _about(subscription: Subscription) -> str:
     return EVERYTHING_ABOUT
 
 
-ALL: Final = Grants([f"{action} *" for action in ACTIONS])
+ALL: Final = Grants([f"{action} *" for action in ACTIONS], "")

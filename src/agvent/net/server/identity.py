@@ -51,7 +51,7 @@ def identity_of(data: Path) -> Identity:
     """The identity that the disk has."""
     known = known_identity(data)
     if known is None:
-        raise EnvironmentFault(f"{data / IDENTITY} is missing: nobody knows whose journal this is")
+        raise EnvironmentFault(f"{data / IDENTITY} is missing: the journal's broker is unknown")
     return known
 
 

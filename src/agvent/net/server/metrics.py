@@ -12,7 +12,7 @@ COUNTERS: Final = {
     "acknowledgements": "Acknowledgements from clients, each for one or more deliveries.",
     "gap_notices": "Gap notices created because a client's queue was full.",
     "agvents_admitted": "Agvents that subscribers of this broker admitted.",
-    "agvents_refused": "Agvents that were not admitted.",
+    "agvents_rejected": "Agvents that were not admitted.",
     "copies_received": "Copies received from neighbours.",
     "copies_sent": "Copies sent to neighbours, including repeats.",
     "messages_rejected": "Messages from neighbours, or parts of them, that were rejected.",

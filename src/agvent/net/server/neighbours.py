@@ -146,9 +146,13 @@ class Neighbours:
             return f"this broker is called {name!r} too"
         if name in self.cut:
             return f"an operator has cut the link between {self.name!r} and {name!r}"
-        if name in self.addresses and self.name < name:
+        if self.is_crossed(name):
             return f"{self.name!r} dials {name!r}, not the other way round"
         return ""
+
+    def is_crossed(self, name: str) -> bool:
+        """Does a dial of this neighbour cross this broker's own, which is the one that counts?"""
+        return name in self.addresses and self.name < name and name not in self.cut
 
     def came(self, name: str, connection: Connection) -> None:
         """A neighbour is introduced, whichever of the two dialled."""

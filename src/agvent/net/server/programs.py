@@ -94,15 +94,15 @@ class ProgramRunner:
 
     async def answers(self, task: Task) -> tuple[Answered, ...]:
         """The answers to a subscriber's calls."""
-        told: asyncio.Future[tuple[Answered, ...]] = asyncio.get_running_loop().create_future()
-        self._ask(task.principal, ProgramTask(task, told.set_result))
-        return await told
+        answer: asyncio.Future[tuple[Answered, ...]] = asyncio.get_running_loop().create_future()
+        self._ask(task.principal, ProgramTask(task, answer.set_result))
+        return await answer
 
     async def arrive(self, arrival: Arrival) -> ArrivalReply:
         """What an agvent says to a subscriber that lets it arrive."""
-        told: asyncio.Future[ArrivalReply] = asyncio.get_running_loop().create_future()
-        self._ask(arrival.principal, ProgramTask(arrival, told.set_result))
-        return await told
+        answer: asyncio.Future[ArrivalReply] = asyncio.get_running_loop().create_future()
+        self._ask(arrival.principal, ProgramTask(arrival, answer.set_result))
+        return await answer
 
     def _ask(self, publisher: str, asked: ProgramTask) -> None:
         if publisher in self._waiting:
@@ -124,7 +124,7 @@ class ProgramRunner:
                 return answers_of(host, work)
 
             try:
-                answers = await self.told(ask)
+                answers = await self.ask_host(ask)
             except SandboxFault as error:
                 answers = [_fault(what, error.message) for what in work]
             for asked, answer in zip(batch, answers, strict=True):
@@ -141,7 +141,7 @@ class ProgramRunner:
 
     async def _look(self) -> None:
         try:
-            held = await self.told(lambda host: host.quarantined())
+            held = await self.ask_host(lambda host: host.quarantined())
         except SandboxFault:
             held = ()
         for one in held:
@@ -162,7 +162,7 @@ class ProgramRunner:
 
     async def _release(self, programs: list[str]) -> None:
         with suppress(SandboxFault):  # a host that died has forgotten them all
-            await self.told(lambda host: [host.release(program) for program in programs])
+            await self.ask_host(lambda host: [host.release(program) for program in programs])
 
     # The host
 
@@ -177,8 +177,8 @@ class ProgramRunner:
         if not task.cancelled() and (error := task.exception()) is not None:
             self._fail(error)
 
-    async def told(self, ask: Callable[[HostProcess], T]) -> T:
-        """What the host says; a SandboxFault if there is no host."""
+    async def ask_host(self, ask: Callable[[HostProcess], T]) -> T:
+        """The answer of the host; a SandboxFault if there is no host."""
         answer = await asyncio.get_running_loop().run_in_executor(self._threads, lambda: ask(self._ready()))
         while self._refusals:
             self._log.say("code rejected", **self._refusals.popleft())
@@ -250,7 +250,7 @@ class ProgramRunner:
             host.grant(signed.principal, signed.key)
             host.admit(signed)
 
-        await self.told(load)
+        await self.ask_host(load)
 
     @property
     def pid(self) -> int:

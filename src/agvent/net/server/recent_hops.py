@@ -29,8 +29,8 @@ OVER: Final = "its time is over"
 
 class TracedHop(msgspec.Struct, frozen=True):
     """Something that happened to an event at this broker: `entered`, `sent`, `came` or `arrived`; to an agvent also
-    `admitted` by a subscriber, or `refused`, and the stages of its life cycle (seed 002, figure 4). `reason`: why that,
-    or why a behaviour gave no answer."""
+    `admitted` by a subscriber, or `rejected`, and the stages of its life cycle (seed 002, figure 4). `reason`: why it
+    was rejected, or why a behaviour gave no answer."""
 
     at: int
     what: str
@@ -64,7 +64,7 @@ class NotedHop(NamedTuple):
         went = [any(place in places_in(pick, count) for pick in picks) for picks in self.places]
         return msgspec.structs.replace(self.hop, clients=tuple(compress(self.hop.clients, went)))
 
-    def told(self, sequence: int) -> list[TracedHop]:
+    def with_stages(self, sequence: int) -> list[TracedHop]:
         """The hop of one of them, and the stages beside it: an agvent is created before it enters."""
         hop = self.of(sequence)
         stages = [msgspec.structs.replace(hop, what=stage) for stage in self.life]
@@ -85,7 +85,7 @@ class RecentHops:
             for one in self._ring
             if one.first <= sequence <= one.last and (one.publisher, one.fast) == (publisher, fast)
         ]
-        hops = [hop for one in noted for hop in one.told(sequence)]
+        hops = [hop for one in noted for hop in one.with_stages(sequence)]
         disposed = {hop.clients for hop in hops if hop.what == "disposed"}
         over = [one for one in noted if 0 < one.until <= now and one.hop.clients not in disposed]
         hops += [TracedHop(one.until, "disposed", self.broker, clients=one.hop.clients, reason=OVER) for one in over]
@@ -104,7 +104,7 @@ class RecentHops:
 
     def visited(self, delivery: Deliver, client: str, arrived: ArrivalReply, now: int, *, expires: int = 0) -> None:
         """Notes that a subscriber let an agvent in, and what came of that, or why not."""
-        what = "refused" if arrived.fault else "admitted"
+        what = "rejected" if arrived.fault else "admitted"
         hop = TracedHop(now, what, self.broker, clients=(client,), reason=arrived.fault)
         life = ("executed",) if arrived.told or arrived.answered else ()
         stays = min(now + limits.RESIDENCE_US, expires or limits.INT_MAX)

@@ -61,7 +61,8 @@ class Reception:
             return
         reason = self._objection(introduction, principal)
         if reason:
-            self._reject(connection, reason)
+            crossed = introduction.kind == "broker" and self._neighbours.is_crossed(introduction.name)
+            self._reject(connection, reason, is_noted=not crossed)
         else:
             self._welcome(connection, introduction, principal)
 
@@ -97,8 +98,10 @@ class Reception:
         known = self._deliveries.clients.get(self._deliveries.current(client))
         return known is not None and not known.claimed
 
-    def _reject(self, connection: Connection, reason: str, *, final: bool = False) -> None:
-        self._log.say("rejected", reason=reason, address=connection.peer_address)
+    def _reject(self, connection: Connection, reason: str, *, final: bool = False, is_noted: bool = True) -> None:
+        """Closes the connection. A dial that crosses this broker's own is normal, and is not logged."""
+        if is_noted:
+            self._log.say("rejected", reason=reason, address=connection.peer_address)
         connection.say(msgspec.json.encode(RejectedIntroduction(reason=reason, final=final)))
         connection.close(reason)
 

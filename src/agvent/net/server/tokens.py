@@ -41,12 +41,12 @@ def verify(text: str, keys: list[Ed25519PublicKey], now_s: float) -> Token:
     try:
         said, signed = _bytes(content), _bytes(signature)
     except (ValueError, binascii.Error):
-        raise DeniedError("a token that can be read") from None
+        raise DeniedError("the token cannot be read") from None
     if not any(_is_signed(key, signed, said) for key in keys):
-        raise DeniedError("a token signed by this network's authority")
+        raise DeniedError("the token is not signed by this network's authority")
     token = msgspec.json.decode(said, type=Token)
     if token.expires <= now_s:
-        raise DeniedError(f"a token that has not expired: this one of {token.name!r} has")
+        raise DeniedError(f"the token of {token.name!r} has expired")
     return token
 
 

@@ -97,7 +97,7 @@ class Visits:
 
     async def _host_key(self, request: int) -> HostKey | Refused:
         try:
-            return HostKey(request, await self._programs.told(lambda host: host.key))
+            return HostKey(request, await self._programs.ask_host(lambda host: host.key))
         except SandboxFault as error:
             return Refused(request=request, sequence=0, reason=error.message)
 

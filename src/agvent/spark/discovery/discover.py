@@ -52,6 +52,17 @@ def discover(
     `broker`, `realm`, `stored_at`, `xml`. SQL gives the columns that it selects from `documents`, `types`,
     `type_attributes` and `type_behaviours`. `realm` R limits both to R and the realms that begin with R/. With `to`,
     the first column has this name.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from agvent.sample_day.day_plan import DayPlan
+    >>> from agvent.sample_day.generate import generate
+    >>> from agvent.spark import discover, session
+    >>> day = Path(mkdtemp()) / "day"
+    >>> made = generate(day, DayPlan(events=100, subscriptions=20))
+    >>> query = "SELECT DISTINCT type FROM types WHERE type = 'Quote'"
+    >>> [row.type for row in discover(session("local[1]"), day, query, language="sql").collect()]
+    ['Quote']
     """
     if language not in LANGUAGES:
         raise CallerError(f"the language of a query is {' or '.join(LANGUAGES)}, not {language!r}")

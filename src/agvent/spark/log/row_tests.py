@@ -84,7 +84,7 @@ def _compared(relation: str, field: pc.Expression, value: Any) -> pc.Expression:
     return {EQUAL: operator.eq, **BELOW, **ABOVE}[relation](field, value)
 
 
-def taken(filters: Iterable[Filter], columns: pa.Schema) -> tuple[list[RowTest], list[Filter]]:
+def split_filters(filters: Iterable[Filter], columns: pa.Schema) -> tuple[list[RowTest], list[Filter]]:
     """The tests that a source with these columns answers, and the filters that it leaves to Spark."""
     tests, left = [], []
     for one in filters:

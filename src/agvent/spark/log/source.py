@@ -8,7 +8,7 @@ processes: schema and plan on the driver, `read` in the tasks, which take slices
 | `table` | `events` (unless given), `due`, or another table of the log |
 | `type`, `schema` | events of one type, of one version of it |
 | `maxEventsPerTrigger` | the most a batch of a stream takes |
-| `failOnDataLoss` | `false`: go on where retention has taken events that were not read yet |
+| `failOnDataLoss` | `false`: go on where retention has dropped events that were not read yet |
 | `contents` | of `due`: `true` has the event beside each row |
 | `complaints` | of `due`: `true` has also rows for questions that were not answered, which otherwise are an error |
 """
@@ -27,7 +27,7 @@ from pyspark.sql.types import StructType
 
 from agvent.errors import LogError
 from agvent.spark.log.offsets import Offset
-from agvent.spark.log.row_tests import Tests, taken
+from agvent.spark.log.row_tests import Tests, split_filters
 from agvent.spark.log.tables import LogTable, Piece, table_of
 from agvent.spark.runtime.spark_errors import hints_in_text
 
@@ -120,7 +120,7 @@ class LogBatchReader(DataSourceReader):
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
         """Takes the tests of columns that are as the table has them; a given schema may say another type."""
         columns = [one for one in self.table.tested() if self._is_own(one)]
-        self.tests, left = taken(filters, pa.schema(columns))
+        self.tests, left = split_filters(filters, pa.schema(columns))
         return left
 
     def _is_own(self, column: pa.Field) -> bool:

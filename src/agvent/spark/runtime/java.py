@@ -33,7 +33,7 @@ done
 exec {java} "${{kept[@]}}"
 """
 
-HINT: Final = "pip install 'agvent[spark]' brings one, or install Java 17, 21 or 25 and set JAVA_HOME"
+HINT: Final = "pip install '.[spark]' in a checkout brings one, or install Java 17, 21 or 25 and set JAVA_HOME"
 
 
 class Java(NamedTuple):

@@ -50,6 +50,11 @@ def session(master: str | None = None, *, app: str = "agvent", config: Mapping[s
 
     `config` has Spark settings, which override those made here. If a session already runs in this process, it is
     returned as it is. `with session() as spark:` stops it at the end.
+
+    >>> from agvent.spark import session
+    >>> spark = session("local[1]")  # or session("spark://head:7077")
+    >>> spark.range(3).count()
+    3
     """
     wanted = master or "local[*]"
     if not MASTERS.match(wanted):
@@ -67,7 +72,7 @@ def session(master: str | None = None, *, app: str = "agvent", config: Mapping[s
 def _require_packages() -> None:
     for package in ("pyspark", "pandas"):
         if find_spec(package) is None:
-            raise SparkFault(f"{package} is not installed", hint="pip install 'agvent[spark]'")
+            raise SparkFault(f"{package} is not installed", hint="pip install '.[spark]' in a checkout")
 
 
 def check_answers(master: str) -> None:

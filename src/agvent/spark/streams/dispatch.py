@@ -56,7 +56,7 @@ def dispatch(
     - `"deliveries"`: the log's own table of deliveries, which `audit` reads.
     - a folder, which gets a folder for each subscriber.
     - `agvent://HOST:PORT`: a broker network, into which each event is published for its subscribers.
-    - a function of a DataFrame and the batch's number.
+    - a function of a DataFrame and the batch's number; it needs a `checkpoint`.
 
     Options:
 
@@ -68,6 +68,21 @@ def dispatch(
       this is False.
     - `skip_unanswered`: count an XPath that could cost more than its bound as no match. Without it, the query fails.
     - `skip_dropped`: continue where retention has dropped events that were not delivered. Without it, the query fails.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from agvent.sample_day.day_plan import DayPlan
+    >>> from agvent.sample_day.generate import generate
+    >>> from agvent.spark import dispatch, session
+    >>> day = Path(mkdtemp()) / "day"
+    >>> made = generate(day, DayPlan(events=100, subscriptions=20))
+    >>> counts = []
+    >>> def count(deliveries, batch):
+    ...     counts.append(deliveries.count())
+    >>> query = dispatch(session("local[1]"), day, count, checkpoint=mkdtemp(), once=True)
+    >>> query.awaitTermination()
+    >>> sum(counts) == made.expected
+    True
     """
     if not is_connect(spark):
         check_log(Path(log))

@@ -9,7 +9,20 @@ if TYPE_CHECKING:
 
 
 def register(spark: SparkSession) -> None:
-    """Register the source `agvent` and the sink `agvent-deliveries` in a session."""
+    """Register the source `agvent` and the sink `agvent-deliveries` in a session.
+
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from agvent.sample_day.day_plan import DayPlan
+    >>> from agvent.sample_day.generate import generate
+    >>> from agvent.spark import register, session
+    >>> day = str(Path(mkdtemp()) / "day")
+    >>> made = generate(day, DayPlan(events=100, subscriptions=20))
+    >>> spark = session("local[1]")
+    >>> register(spark)
+    >>> spark.read.format("agvent").option("table", "due").load(day).count() == made.expected
+    True
+    """
     from agvent.spark.log.source import AgventSource
     from agvent.spark.streams.deliveries_sink import DeliveriesSink
 

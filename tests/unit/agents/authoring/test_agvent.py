@@ -316,7 +316,7 @@ def test_a_behaviour_says_what_it_takes_and_gives() -> None:
 
     here = inspect.getsourcelines(test_a_behaviour_says_what_it_takes_and_gives)[1]
     assert raised.value.line == here + 5
-    with pytest.raises(ProgramError, match=r"Starred.price: amounts has no kind"):
+    with pytest.raises(ProgramError, match=r"Starred.price: amounts needs an annotation"):
 
         class Starred(Agvent):
             def price(self, *amounts: int) -> int:

@@ -38,8 +38,8 @@ TYPES = (type_of(Mag), type_of(Weekly))
     ("filter", "warning"),
     [
         ("cite('x')", "Mag has no behaviour cite: did you mean cites?"),
-        ("cites('x', 1)", "Mag has cites(author: str), which does not take what it is given here"),
-        ("cites(3)", "Mag has cites(author: str), which does not take what it is given here"),
+        ("cites('x', 1)", "Mag has cites(author: str), which does not accept these arguments"),
+        ("cites(3)", "Mag has cites(author: str), which does not accept these arguments"),
         ("title() = 'a'", "title is an attribute of Mag: write it without ()"),
         ("margin > 0.1", "margin is a behaviour of Mag: write margin()"),
         ("titel = 'a' OR titel = 'b'", "Mag has no attribute titel: did you mean title?"),

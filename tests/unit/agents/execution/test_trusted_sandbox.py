@@ -93,9 +93,9 @@ def test_an_answer_that_is_none_is_a_fault() -> None:
     assert faults(trusted(Odd).run([Task("house", event, calls)])) == [
         "ValueError",
         "the answer is not of kind int",
-        "the answer is no value of an event",
+        "the answer is not a value that an event can hold",
         "the answer has 70005 bytes",
-        "the answer is no value of an event",
+        "the answer is not a value that an event can hold",
         "",
     ]
 
@@ -147,8 +147,8 @@ def test_what_a_faulty_arrival_said_does_not_count() -> None:
     """An exception, a set, too many bytes, no program."""
     for what, fault in (
         ("raise", "KeyError"),
-        ("set", "what it said is no value of an event"),
-        ("long", "what it said has 70011 bytes"),
+        ("set", "its message is not a value that an event can hold"),
+        ("long", "its messages have 70011 bytes"),
     ):
         event = encode_event(published(Noisy(what=what), "house"))
         assert trusted(Noisy).arrive(Arrival("house", event, "ann", {})) == ArrivalReply(fault=fault)

@@ -49,15 +49,15 @@ def test_a_reply_stays_in_its_conversation() -> None:
 @pytest.mark.parametrize(
     ("values", "reason"),
     [
-        (None, "no ACL message: Expected `object`, got `null`"),
-        ({}, "no ACL message: Object missing required field `performative`"),
-        ({"performative": 7}, "no ACL message: Expected `str`, got `int` - at `$.performative`"),
+        (None, "not an ACL message: Expected `object`, got `null`"),
+        ({}, "not an ACL message: Object missing required field `performative`"),
+        ({"performative": 7}, "not an ACL message: Expected `str`, got `int` - at `$.performative`"),
         (
             {"performative": "inform", "mood": "good"},
-            "no ACL message: Object contains unknown field `mood`",
+            "not an ACL message: Object contains unknown field `mood`",
         ),
-        ({"performative": "shout"}, "'shout' is no performative"),
-        ({"performative": "cfp"}, "nobody here takes part in a conversation that begins with cfp"),
+        ({"performative": "shout"}, "'shout' is not a performative"),
+        ({"performative": "cfp"}, "no conversation begins with cfp"),
         (
             {"performative": "query-ref", "protocol": "fipa-request"},
             "query-ref begins fipa-query, not 'fipa-request'",

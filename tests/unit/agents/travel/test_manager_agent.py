@@ -53,7 +53,7 @@ def test_a_decision_is_what_was_agreed_to() -> None:
 @pytest.mark.parametrize(
     ("action", "content", "reason"),
     [
-        ("deliver", {"subscribers": ["eve/1"]}, "'eve/1' is no matching subscriber here"),
+        ("deliver", {"subscribers": ["eve/1"]}, "'eve/1' is not a matching subscriber here"),
         ("deliver", {"subscribers": "ann/1"}, "subscribers are a list of ids"),
         ("clone", {"to": "Z", "targets": ["B"]}, "'Z' is neither a target nor a neighbour"),
         ("clone", {"to": "B", "targets": ["Z"]}, "a clone takes targets that the agvent has"),
@@ -107,7 +107,7 @@ def test_after_disposal_nothing_is_agreed_to() -> None:
         ({"performative": "request", "content": {"action": "fly"}}, "actions are deliver, clone, move, dispose"),
         ({"performative": "request", "sender": "house:2"}, "house:1 speaks, not 'house:2'"),
         ({"performative": "request", "receiver": ["B", "C"]}, "A is spoken to, not 'B'"),
-        ("hello", "no ACL message: Expected `object`, got `str`"),
+        ("hello", "not an ACL message: Expected `object`, got `str`"),
         (
             {"performative": "request", "content": {"action": "move", "to": 10**6_000}},
             "no values: can't serialize ints < -2**63 or > 2**64 - 1",

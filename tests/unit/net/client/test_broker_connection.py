@@ -60,7 +60,9 @@ async def attachment(*peers: Peer, failover_s: float = 10) -> AsyncIterator[Brok
     """Of a client whose home is the first of these brokers."""
     async with asyncio.timeout(4), AsyncExitStack() as stack:
         addresses = [await stack.enter_async_context(peer.listening()) for peer in peers]
-        one = BrokerConnection(Session("ada"), addresses, failover_s=failover_s, credentials=None, told=lambda _: None)
+        one = BrokerConnection(
+            Session("ada"), addresses, failover_s=failover_s, credentials=None, on_messages=lambda _: None
+        )
         one.home = addresses[0]
         yield one
 

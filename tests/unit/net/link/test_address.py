@@ -26,7 +26,7 @@ from agvent.net.link.address import Address, address_of, addresses_of, is_loopba
 )
 def test_what_is_no_address_is_refused(text: str) -> None:
     """The complaint shows the text."""
-    with pytest.raises(CallerError, match="is no address"):
+    with pytest.raises(CallerError, match="is not an address"):
         address_of(text)
 
 

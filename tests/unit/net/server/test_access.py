@@ -30,17 +30,17 @@ def denial(signed: SignedProgram | bytes, *, grants: Grants = ALL, type: object 
 def test_signed_code_of_the_type_is_taken() -> None:
     """Without keys from everybody, with keys from whom it is granted."""
     assert denial(SIGNED) == ""
-    assert denial(SIGNED, grants=Grants(["advertise *", "code type:Book"])) == ""
+    assert denial(SIGNED, grants=Grants(["advertise *", "code type:Book"], "house")) == ""
 
 
 @pytest.mark.parametrize(
     ("signed", "reason"),
     [
         (b"\xc1", "not code: "),
-        (sign(program_of(Book), "eve", HOUSE), "denied: it takes the name 'eve'"),
+        (sign(program_of(Book), "eve", HOUSE), "denied: the code is of 'eve', not of 'house'"),
         (msgspec.structs.replace(SIGNED, signature=b"s" * 64), "the signature is not house's"),
         (msgspec.structs.replace(SIGNED, key=b"k" * 32), "the signature is not house's"),
-        (sign(program_of(Publication), "house", HOUSE), "the program is another than the type names"),
+        (sign(program_of(Publication), "house", HOUSE), "the program is not the one that the type names"),
     ],
     ids=["no code", "another's", "altered", "another key", "another program"],
 )
@@ -52,7 +52,10 @@ def test_other_code_is_refused_with_the_reason(signed: SignedProgram | bytes, re
 def test_who_may_advertise_may_not_bring_code() -> None:
     """It takes a grant of its own, for that very type."""
     for grant in ("advertise *", "code type:Publication"):
-        assert denial(SIGNED, grants=Grants(["advertise *", grant])) == "denied: it takes code type:Book"
+        assert (
+            denial(SIGNED, grants=Grants(["advertise *", grant], "house"))
+            == "denied: 'house' has no grant `code type:Book`"
+        )
 
 
 def test_a_principal_has_so_many_clients(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from agvent import limits
 from agvent.net.link.address import Address
-from agvent.net.link.introduction import Welcome
+from agvent.net.link.introduction import PROTOCOL, Introduction, Welcome
 from agvent.net.server.config import Config
 from agvent.net.server.server import BrokerServer
 from agvent.wire.codec import framed
@@ -65,3 +65,35 @@ def test_a_link_that_is_cut_while_it_is_dialled_stays_down(tmp_path: Path) -> No
                 assert (link["state"], server.links.neighbours) == ("cut", {})
 
     asyncio.run(story())
+
+
+def test_a_dial_that_crosses_is_not_logged(tmp_path: Path) -> None:
+    """A neighbour that dials while this broker dials it is rejected, as one link is enough: that is no news. The
+    rejection of any other broker is."""
+    lines: list[str] = []
+
+    async def rejection(server: BrokerServer, name: str) -> str:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        introduction = Introduction(agvent=PROTOCOL, kind="broker", name=name, to="B1")
+        writer.write(framed(msgspec.json.encode(introduction)))
+        said = await reader.read()
+        writer.close()
+        return said[said.index(b"{") :].decode()
+
+    async def story() -> None:
+        config = Config(
+            name="B1",
+            listen=Address("127.0.0.1", 0),
+            data=tmp_path,
+            neighbours={"B2": Address("127.0.0.1", 1)},
+            tls=None,
+        )
+        server = BrokerServer(config, write=lines.append)
+        await server.start()
+        assert "'B1' dials 'B2', not the other way round" in await rejection(server, "B2")
+        assert "this broker is called 'B1' too" in await rejection(server, "B1")
+        await server.stop()
+
+    asyncio.run(story())
+    said = [msgspec.json.decode(line) for line in lines]
+    assert [one["reason"] for one in said if one["message"] == "rejected"] == ["this broker is called 'B1' too"]

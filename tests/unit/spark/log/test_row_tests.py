@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from pyspark.sql import datasource as asked
 from pyspark.sql.datasource import Filter
 
-from agvent.spark.log.row_tests import RowTest, condition, groups_that_may_pass, may_have, taken
+from agvent.spark.log.row_tests import RowTest, condition, groups_that_may_pass, may_have, split_filters
 from agvent.store.heads import Segment
 from agvent.store.log_schema import TABLES
 from agvent.store.segments import ranges_of
@@ -52,7 +52,7 @@ COLUMNS = pa.schema(
 )
 def test_a_test_is_of_one_column_and_values_of_its_kind(given: Filter, test: RowTest | None) -> None:
     """What the table can decide as Spark would is taken; everything else is left to Spark."""
-    assert taken([given], COLUMNS) == (([], [given]) if test is None else ([test], []))
+    assert split_filters([given], COLUMNS) == (([], [given]) if test is None else ([test], []))
 
 
 BROKERS = st.sampled_from(["b1", "b2", "c"])

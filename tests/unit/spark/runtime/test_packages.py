@@ -17,4 +17,7 @@ def test_a_missing_package_is_named(missing: str, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(module, "find_spec", lambda name: None if name == missing else object())
     with pytest.raises(SparkFault) as caught:
         session("local[1]")
-    assert (caught.value.message, caught.value.hint) == (f"{missing} is not installed", "pip install 'agvent[spark]'")
+    assert (caught.value.message, caught.value.hint) == (
+        f"{missing} is not installed",
+        "pip install '.[spark]' in a checkout",
+    )
