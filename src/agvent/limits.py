@@ -149,7 +149,8 @@ SEEK_WAIT_US: Final = 1_000_000
 
 COPIES_MAX: Final = 65_536
 COPIES_BYTES_MAX: Final = 1 << 30
-"""Events in a broker's custody, and their bytes; beyond it publishers wait and copies in transit are rejected."""
+"""Events in a broker's custody, and their bytes. Beyond it copies in transit are refused; beyond three quarters of it
+publishers wait, so that two brokers full of their own events still pass on each other's."""
 
 HOME_COPIES_MAX: Final = COPIES_MAX // 4
 HOME_COPIES_BYTES_MAX: Final = COPIES_BYTES_MAX // 4

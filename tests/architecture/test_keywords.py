@@ -82,7 +82,8 @@ def test_the_structs_are_found() -> None:
         ("from agvent.broker.records import Arrived\nArrived(*fields)", [(2, "Arrived")]),
         ('from agvent.wire.parts import Publication\nPublication("p", sequence=1, event=b"")', []),
         ("from agvent.wire.broker_messages import Report\nReport(**fields, broker=name)", []),
-        ("from agvent.wire.parts import Target\nTarget(home, 1, 2, 3)", []),
+        ("from agvent.wire.parts import Target\nTarget(home, 1, 2, 3)", [(2, "Target")]),
+        ("from agvent.wire.client_messages import Unsubscribe\nUnsubscribe(1, name)", []),
         ('from agvent.demo.bookshop import Publication\nPublication("p", 1, b"")', []),
     ],
 )

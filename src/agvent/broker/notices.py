@@ -41,6 +41,10 @@ class TypesGone(Notice, frozen=True):
     types: tuple[str, ...]
 
 
+class SpeaksUntyped(Notice, frozen=True):
+    """Events without a type enter here, and nobody was told of it: the homes that want them are to answer."""
+
+
 class ClientClaimed(Notice, frozen=True):
     """Another home claimed a client: its links here are of the past."""
 

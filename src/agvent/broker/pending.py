@@ -114,8 +114,11 @@ class SettlePublication(Work, frozen=True, kw_only=True):
 
 
 class OpenSubscribe(Work, frozen=True, kw_only=True):
-    """A subscription is on disk: the entries that it concerns are awaited. `at` is when it was asked for."""
+    """A subscription is on disk: the entries that it concerns are awaited. `at` is when it was asked for. An answer to
+    another process of the client would be taken for that one's own."""
 
+    link: str
+    attachment: int
     client: str
     request: int
     type: str | None
@@ -123,9 +126,11 @@ class OpenSubscribe(Work, frozen=True, kw_only=True):
     at: int
 
 
-class OpenAdvertise(Work, frozen=True):
+class OpenAdvertise(Work, frozen=True, kw_only=True):
     """An advertisement is on disk: the homes are awaited."""
 
+    link: str
+    attachment: int
     client: str
     request: int
     version: int

@@ -180,7 +180,8 @@ class Arrived(Record, frozen=True, kw_only=True, tag=11):
 
     `lost`: the entry let go of what came after sequence `after` up to this one, and why; where the publisher is empty,
     the entry is no more, and nobody knows of what. `trace`: the way it came. Of a
-    batch, `places` has for each of those subscriptions the events that go to it."""
+    batch, `places` has for each of those subscriptions the events that go to it. `late`: its entry did not know what is
+    wanted here, and it went to what was in force here then, as if it had entered here."""
 
     entered: Entered
     publication: Publication
@@ -189,6 +190,7 @@ class Arrived(Record, frozen=True, kw_only=True, tag=11):
     deliveries: Deliveries
     trace: Trace = ()
     places: tuple[tuple[bytes, ...], ...] = ()
+    late: bool = False
 
 
 class Ended(Record, frozen=True, tag=42):
@@ -270,6 +272,16 @@ class Parted(Record, frozen=True, tag=43):
 
     broker: str
     client: str
+
+
+class RejectedHere(Record, frozen=True, tag=45):
+    """An event of a publisher's was refused here, though later ones were accepted: whoever sends it again is refused
+    again."""
+
+    publisher: str
+    sequence: int
+    fast: bool
+    reason: str
 
 
 class GivenUp(Record, frozen=True, tag=44):
@@ -394,6 +406,7 @@ class Stood(Record, frozen=True, tag=17):
     interest: Interest
     opened: int
     closed: int
+    moved: bool = False
 
 
 class Wanted(Record, frozen=True, kw_only=True, tag=18):
@@ -481,7 +494,7 @@ AnyRecord = (
     Booted | Owned | Opened | Closed | Settled | Heard | Accepted | Kept | Released | Confirmed | Arrived | Joined
     | Acknowledged | Noticed | Lost | Counted | Stood | Wanted | Reached | Queued | Waited | Timed | Moved | Handed
     | HandedOver | Claimed | Left | Remembered | MoveInProgress | Marked | CaughtUp | Visited | LegEnded | Reported
-    | Travelling | Reporting | Delegated | ExecutedHere | Brought | Curtailed | Ended | Parted | GivenUp
+    | Travelling | Reporting | Delegated | ExecutedHere | Brought | Curtailed | Ended | Parted | GivenUp | RejectedHere
 )  # fmt: skip
 
 _encoder = msgspec.msgpack.Encoder(enc_hook=extended)

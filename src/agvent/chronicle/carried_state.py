@@ -116,6 +116,7 @@ class Carried(msgspec.Struct):
     open: dict[str, tuple[str, int]]  # subscription -> client, version
     clients: dict[str, Waiting]
     delivered: dict[str, int]  # subscription's key -> the position of its last delivery
+    epoch: int = 0
 
 
 def without_event(delivery: Deliver | Gap) -> Deliver | Gap:

@@ -68,7 +68,7 @@ class Chronicle:
     """Takes records, and collects `rows`."""
 
     def __init__(self, broker: str, incarnation: int, carried: Carried | None = None) -> None:
-        self.broker = broker
+        self.broker, self.incarnation = broker, incarnation
         self.name = logged_name(broker, incarnation)
         self.rows = empty_rows()
         self.carried = Carried(known={}, types={}, open={}, clients={}, delivered={}) if carried is None else carried
@@ -118,6 +118,8 @@ class Chronicle:
             self.carried.known[record.owner] = record.incarnation
             return
         for entry in record.entries:
+            if not entry.publisher:
+                continue  # events without a type enter there
             key = (entry.publisher, entry.type.name)
             if entry.live:
                 self.carried.types[key] = entry.type
@@ -171,6 +173,7 @@ class Chronicle:
         self._applied(record.epoch, logged_name(record.home, record.incarnation), record.position, at)
 
     def _applied(self, epoch: int, home: str, position: int, at: int) -> None:
+        self.carried.epoch = epoch
         self.rows.epochs.append(
             {
                 "entry_broker": self.name,
@@ -222,7 +225,8 @@ class Chronicle:
     def _visited(self, record: Visited, at: int) -> None:
         self._stopped(record, record.outcome)
         if record.arrives:
-            self._arrived(arrival_of(record, record.after, record.outcome), at)
+            late = any(target.late for target in record.journey.targets if target.home == self.broker)
+            self._arrived(replace(arrival_of(record, record.after, record.outcome), late=late), at)
 
     def _stopped(self, record: Accepted | Visited, outcome: Outcome) -> None:
         """What an agvent's own route decided: a row of its own, and gaps for whom it declined."""
@@ -253,10 +257,23 @@ class Chronicle:
     # Deliveries
 
     def _arrived(self, record: Arrived, at: int) -> None:
+        if record.late and not record.lost:
+            record = self._entered_here(record, at)
         for client, delivered in each_delivery(record):
             self._waiting(client).add(delivered)
         if record.lost == "expired":  # to nobody: so far as it is known here, to everybody
             self._gap(at, record.lost, publication=record.publication, after=record.after)
+
+    def _entered_here(self, record: Arrived, at: int) -> Arrived:
+        """A late copy went to whom it would have, had its event entered here: the log has it as if it had, once more
+        beside its own entry."""
+        entered = replace(record.entered, entry=self.broker, incarnation=self.incarnation, epoch=self.carried.epoch)
+        here = Accepted(entered=entered, publication=record.publication, targets=(), at=at)
+        for publication in taken_apart(record.publication):
+            event = decode_event(publication.event)
+            if not objection(event):
+                self.rows.events.append(self._logged(here, publication, event))
+        return replace(record, entered=entered)
 
     def _waiting(self, client: str) -> Waiting:
         if client not in self.carried.clients:

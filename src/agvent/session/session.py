@@ -430,7 +430,7 @@ class Session:
             self._retry_elsewhere()
             self.inboxes = (self.inboxes[False] if moved else Inbox(), Inbox())
         elif known == ("", 0):
-            self._version = max(self._version, message.version)
+            self._step_over_versions(message.version)
         for inbox, received in zip(self.inboxes, (message.received, message.fast_received), strict=True):
             inbox.begin_after(received)
         self._unsent = deque(self.unacknowledged)
@@ -480,6 +480,18 @@ class Session:
         if not any(isinstance(request, Move) for request in self.requests.values()):
             return list(self.requests.values())
         return sorted(self.requests.values(), key=_turn)
+
+    def _step_over_versions(self, highest: int) -> None:
+        """An earlier process of this name has versions of its subscriptions there, and what this one has asked so far
+        would be taken for repeats of these: its own come after them."""
+        if not highest:
+            return
+        self._version += highest
+        for id, subscribe in self.subscriptions.items():
+            later = replace(subscribe, version=subscribe.version + highest)
+            self.subscriptions[id] = later
+            if later.request in self.requests:
+                self.requests[later.request] = later
 
     def _step_over(self, message: Attached) -> list[AnyMessage]:
         """An earlier process of this name published at this broker, which takes its sequences for repeats: the next

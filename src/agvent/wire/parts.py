@@ -102,9 +102,13 @@ class Entered(Part, frozen=True):
 
 
 class Target(Part, frozen=True):
-    """One home a copy is for: the home's position that the entry had applied, and the predecessor's sequence."""
+    """One home a copy is for: the home's position that the entry had applied, and the predecessor's sequence.
+
+    `late`: the home had not yet answered what the entry advertises, so the entry did not know who wants the event. What
+    is in force at the home when the copy arrives decides."""
 
     home: str
     incarnation: int
     position: int
     predecessor: int
+    late: bool = False

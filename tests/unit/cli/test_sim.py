@@ -60,7 +60,7 @@ def test_a_violation_is_one_line_that_says_how_to_replay_it(
     monkeypatch.setattr("agvent.sim.sweep.simulated", partial(simulated, make=broken.DeliversToEverybody))
     assert agvent_sim("--topology", "star", "--faults", "none", "--seed", "2") == 1
     [line] = capsys.readouterr().err.splitlines()
-    assert line.startswith("violation: unexpected: ")
+    assert line.startswith("violation: unasked: ")
     assert line.endswith("; replay: agvent sim --topology star --faults none --seed 2 --trace")
 
 

@@ -43,8 +43,8 @@ def test_a_bug_is_found_and_the_whole_source_has_none(copy: SourceCopy) -> None:
     assert (
         (whole.seeds, whole.finding, whole.is_cut) == (again.seeds, again.finding, again.is_cut) == (SEEDS, "", False)
     )
-    assert found.checker == "lost"
-    assert found.violation.startswith("lost: ")
+    assert found.checker == "promised"
+    assert found.violation.startswith("promised: ")
     assert 0 < found.seeds <= SEEDS
 
 

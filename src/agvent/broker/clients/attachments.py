@@ -29,9 +29,11 @@ class Attachment(msgspec.Struct):
     early_bytes: int = 0  # of the events in it
 
     def keep(self, publication: Publication) -> None:
-        """Keeps one that is early, as far as a client may have any unacknowledged; who sends more sends in vain."""
-        if len(self.early) < limits.PUBLISH_UNDER_WAY_MAX and self.early_bytes <= limits.PUBLISH_BYTES_MAX:
-            expected = self.expected[publication.fast]
+        """Keeps one that is early, as far as a client may have any unacknowledged; more than that are dropped. The next
+        one is always kept: it waits for room, and all others for it."""
+        expected = self.expected[publication.fast]
+        has_room = len(self.early) < limits.PUBLISH_UNDER_WAY_MAX and self.early_bytes <= limits.PUBLISH_BYTES_MAX
+        if has_room or publication.first <= expected:
             place = EarlyPlace(publication.fast, max(publication.first, expected))
             before = self.early.get(place)
             self.early[place] = publication

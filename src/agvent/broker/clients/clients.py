@@ -23,7 +23,7 @@ from agvent.broker.notices import ClientClaimed, QueuesChanged, TypesGone
 from agvent.broker.outbox import Outbox
 from agvent.broker.pending import DeliverQueues, OpenAdvertise, OpenSubscribe, TellClient, WelcomeClient
 from agvent.broker.prefetch import Prefetch
-from agvent.broker.records import Acknowledged, Curtailed, Ended, Joined, Left, Noticed
+from agvent.broker.records import Acknowledged, Curtailed, Ended, Joined, Left, Noticed, RejectedHere
 from agvent.broker.tables.advertisements import tombstone
 from agvent.broker.tables.deliveries import HomeClient
 from agvent.broker.tables.local_subscriptions import key_of
@@ -135,8 +135,20 @@ class Clients:
         if (attach.broker, attach.incarnation) == (self.tables.name, self.tables.incarnation):
             self._acknowledge(client, attach.received, attach.fast_received, now)
         accepted = [self.tables.custody.accepted.get(Series(attach.client, fast), 0) for fast in (False, True)]
+        if not attach.incarnation:  # its own come after those of an earlier process that are still on their way in
+            accepted = [self.publishing.entry.last(Series(attach.client, fast)) for fast in (False, True)]
+        self._forget_rejected(attach)
         attachment = self.attached.attach(link, client.name, _expected(attach, accepted))
         self.out.after_sync(WelcomeClient(link, attachment.number, client.name, (accepted[False], accepted[True])))
+
+    def _forget_rejected(self, attach: Attach) -> None:
+        """The client says from where on it does not know what became of its events; another process knows of none."""
+        for fast, first in ((False, attach.sequence), (True, attach.fast_sequence)):
+            known = self.tables.custody.rejected.get(Series(attach.client, fast), {})
+            last = first - 1 if attach.incarnation else max(known, default=0)
+            if any(sequence <= last for sequence in known):
+                known_to_it = RejectedHere(publisher=attach.client, sequence=last, fast=fast, reason="")
+                self.out.record(known_to_it, durable=not fast)
 
     def welcome(self, work: WelcomeClient) -> None:
         """Tells a client where it stands, and begins to send what waits for it."""
@@ -226,7 +238,16 @@ class Clients:
             version, type, code = table.version(name) + 1, message.type, message.code
             self.gossip.change(Entry(version=version, publisher=publisher, type=type, live=True, code=code))
         version = table.version(name)
-        self.out.after_sync(OpenAdvertise(client, message.request, version, now))
+        self.out.after_sync(
+            OpenAdvertise(
+                link=link,
+                attachment=self.attached[link].number,
+                client=client,
+                request=message.request,
+                version=version,
+                at=now,
+            )
+        )
 
     def _unadvertise(self, link: str, client: str, message: Unadvertise, now: int) -> None:
         table, name, publisher = self.tables.advertisements, self.tables.name, name_of(client)
@@ -283,7 +304,25 @@ class Clients:
             self.changes.open(client, Interest(message.version, subscription))
         version = homes.current[subscription.id]
         type, position = version.subscription.type, version.opened
-        self.out.after_sync(OpenSubscribe(client=client, request=message.request, type=type, position=position, at=now))
+        self.out.after_sync(
+            OpenSubscribe(
+                link=link,
+                attachment=self.attached[link].number,
+                client=client,
+                request=message.request,
+                type=type,
+                position=position,
+                at=now,
+            )
+        )
+
+    def await_entries(self, work: OpenSubscribe) -> None:
+        if self.attached.is_same(work.link, work.attachment):
+            self.requests.subscribed(work)
+
+    def await_homes(self, work: OpenAdvertise) -> None:
+        if self.attached.is_same(work.link, work.attachment):
+            self.requests.advertised(work)
 
     def _check_replaced(self, key: str) -> None:
         """Refuses another version of a subscription that has as many replaced ones as may be owed at once."""

@@ -7,6 +7,7 @@ subscriptions end, and what it advertised.
 from __future__ import annotations
 
 from agvent import limits
+from agvent.broker.clients.attachments import Attachments
 from agvent.broker.clients.moves import Moves
 from agvent.broker.interest.changes import Changes
 from agvent.broker.interest.gossip import Gossip
@@ -25,8 +26,10 @@ class Guests:
         self.tables, self.changes, self.gossip, self.moves, self.out = tables, changes, gossip, moves, out
         self._gone_since: dict[str, int] = {}
 
-    def tick(self, now: int) -> None:
-        gone = self.tables.deliveries.gone_guests
+    def tick(self, now: int, attached: Attachments) -> None:
+        """Ends those that were gone for too long. One that is attached and not yet welcome is not gone."""
+        coming = {one.client for one in attached.values()}
+        gone = [name for name in self.tables.deliveries.gone_guests if name not in coming]
         self._gone_since = {name: self._gone_since.get(name, now) for name in gone}
         for name, since in self._gone_since.items():
             client = self.tables.deliveries.clients[name]

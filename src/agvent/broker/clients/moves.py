@@ -210,8 +210,10 @@ class Moves:
         asked = AskedHome(client.name, source.broker)
         self._silent_since.pop(asked, None)
         self._answered.pop(asked, None)
-        ids = (one.subscription.id for one in self.tables.local.current.values() if one.client == client.name)
-        subscriptions = tuple(id.partition("/")[2] for id in ids)
+        # Where the client has moved on, its versions here are closed, and perhaps forgotten: what waits names them.
+        ids = (one.subscription.id.partition("/")[2] for one in self.tables.local.of_client(client.name))
+        named = (id for one in (*moving.handed, *moving.waiting) for id in one.delivery.subscriptions)
+        subscriptions = tuple(dict.fromkeys((*ids, *named)))
         given_up = reason == "moved" and self.tables.advertisements.incarnation(source.broker) > 0
         self.out.record(
             HandedOver(

@@ -10,10 +10,12 @@ from agvent.broker.events.entry import EventEntry, is_self_routing
 from agvent.broker.outbox import Outbox
 from agvent.broker.pending import SettlePublication, TellClient
 from agvent.broker.prefetch import Prefetch
+from agvent.broker.records import RejectedHere
 from agvent.broker.tables.covering import calls_behaviours
 from agvent.broker.tables.local_subscriptions import parsed_to
 from agvent.broker.tables.tables import Tables
 from agvent.errors import AgventError, CallerError
+from agvent.event import Event
 from agvent.wire.batches import taken_apart
 from agvent.wire.client_messages import Published, Refused
 from agvent.wire.lines import has_lines, types_in
@@ -58,13 +60,17 @@ class Publishing:
             following = None if self._is_full(attachment.name, fast=fast) else attachment.following(fast=fast)
 
     def _is_full(self, publisher: str, *, fast: bool) -> bool:
-        return self.tables.custody.is_full() or self.entry.is_full(publisher, fast=fast)
+        return self.tables.custody.is_full_for_publishers() or self.entry.is_full(publisher, fast=fast)
 
     def _accept(self, link: str, publication: Publication, now: int) -> None:
         """Gives an event to the entry, and acknowledges it when it is in; a repeat is only acknowledged."""
         attachment = self.attached[link]
         accepted = self.tables.custody.accepted.get(publication.series, 0)
+        rejected = self.tables.custody.rejected_in(publication)
         if publication.sequence <= accepted:
+            for sequence, reason in rejected.items():
+                refused = Refused(request=0, sequence=sequence, reason=reason, fast=publication.fast)
+                self.attached.tell(TellClient(link, attachment.number, refused))
             self.settle(_settled(link, attachment, publication))
             return
         if publication.count > 1:
@@ -74,18 +80,40 @@ class Publishing:
             else:
                 self.settle(_settled(link, attachment, publication))
             return
+        if publication.sequence in rejected:
+            self._refuse(link, publication, rejected[publication.sequence], now)
+            return
         try:
-            _check(publication)
-            event = self.prefetch.event(publication)
-            if event.type is not None:
-                self._check_type(publication.publisher, event.type, event.ancestors)
-            if publication.fast and is_self_routing(event):
-                raise CallerError("a self-routing agvent cannot be fast", hint="publish it without fast")
+            event = self._checked(publication)
         except AgventError as error:
-            refused = Refused(request=0, sequence=publication.sequence, reason=str(error), fast=publication.fast)
-            self.entry.refuse(publication, _settled(link, attachment, publication, refused), now)
+            reason = str(error)
+            remembered = RejectedHere(
+                publisher=publication.publisher,
+                sequence=publication.sequence,
+                fast=publication.fast,
+                reason=reason[: limits.FAULT_CHARS_MAX],
+            )
+            self.out.record(remembered, durable=not publication.fast)
+            self._refuse(link, publication, reason, now)
             return
         self.entry.accept(publication, event, now, _settled(link, attachment, publication))
+
+    def _refuse(self, link: str, publication: Publication, reason: str, now: int) -> None:
+        """Says so in its turn: that acknowledges what came before it."""
+        refused = Refused(request=0, sequence=publication.sequence, reason=reason, fast=publication.fast)
+        self.entry.refuse(publication, _settled(link, self.attached[link], publication, refused), now)
+
+    def _checked(self, publication: Publication) -> Event:
+        """The event, if nothing is wrong with it. One that is said again while it waits was looked at before."""
+        is_again = publication.sequence <= self.entry.last(publication.series)
+        if not is_again:
+            _check(publication)
+        event = self.prefetch.event(publication)
+        if event.type is not None and not is_again:
+            self._check_type(publication.publisher, event.type, event.ancestors)
+        if publication.fast and is_self_routing(event):
+            raise CallerError("a self-routing agvent cannot be fast", hint="publish it without fast")
+        return event
 
     def _accept_batch(self, publication: Publication, now: int) -> bool:
         """Takes a batch in as one, if nothing is wrong with any of its events: else each is told what is."""
@@ -102,7 +130,7 @@ class Publishing:
 
     def publish_waiting(self, now: int) -> None:
         """Takes the events that waited for room in custody."""
-        if not self._early or self.tables.custody.is_full():
+        if not self._early or self.tables.custody.is_full_for_publishers():
             return
         for link in list(self._early):
             attachment = self.attached[link]
@@ -121,22 +149,21 @@ class Publishing:
             raise CallerError(f"{type!r} was not advertised as a subtype of {min(unknown)!r}")
 
     def settle(self, work: SettlePublication) -> None:
-        """Acknowledges a publication that had its turn: a durable one when it is on disk. A refusal goes out before
-        that."""
-        if work.refused is not None:
-            self.attached.tell(TellClient(work.link, work.attachment, work.refused))
+        """Acknowledges a publication that had its turn, and before that says that it was refused: of a durable one when
+        that is on disk. Else a crash between would let it in, though its publisher was told."""
         published = Published(
             sequence=work.sequence,
             fast=work.fast,
             entry=self.tables.name,
             epoch=self.tables.interests.epoch,
-            credit=0 if self.tables.custody.is_full() else limits.PUBLISH_CREDIT,
+            credit=0 if self.tables.custody.is_full_for_publishers() else limits.PUBLISH_CREDIT,
         )
-        tell = TellClient(work.link, work.attachment, published)
-        if work.fast:
-            self.attached.tell(tell)
-        else:
-            self.out.after_sync(tell)
+        for message in (published,) if work.refused is None else (work.refused, published):
+            tell = TellClient(work.link, work.attachment, message)
+            if work.fast:
+                self.attached.tell(tell)
+            else:
+                self.out.after_sync(tell)
 
 
 def _settled(

@@ -25,7 +25,7 @@ behaviours is matched at once. An event that waits delays its own publisher only
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import msgspec
 
@@ -36,6 +36,7 @@ from agvent.broker.events.home import HomeArrivals
 from agvent.broker.events.stops import EntryRoute, Stops, bounded, homes_of
 from agvent.broker.events.transit import Transit
 from agvent.broker.interface import Executed, Ran, Run
+from agvent.broker.notices import SpeaksUntyped
 from agvent.broker.outbox import Outbox
 from agvent.broker.pending import SettlePublication
 from agvent.broker.records import Accepted
@@ -78,6 +79,7 @@ class EventEntry:
         self._entering: dict[Series, deque[EnteringEvent]] = {}  # events not yet accepted
         self._bytes: dict[Series, int] = {}  # and their bytes
         self._running: dict[int, Series] = {}  # the number of a Run -> whose queue waits for it
+        self._highest: dict[Series, int] = {}  # the last sequence of each that came in
         self._runs = 0
 
     def accept(self, publication: Publication, event: Event, now: int, then: SettlePublication) -> None:
@@ -96,6 +98,7 @@ class EventEntry:
         key = entering.given.publication.series
         queue = self._entering.setdefault(key, deque())
         queue.append(entering)
+        self._highest[key] = max(entering.given.publication.sequence, self._highest.get(key, 0))
         self._bytes[key] = self._bytes.get(key, 0) + len(entering.given.publication.event)
         return queue
 
@@ -104,6 +107,10 @@ class EventEntry:
         key = Series(publisher, fast)
         count = len(self._entering.get(key, ()))
         return count >= limits.PUBLISH_EVENTS_MAX or self._bytes.get(key, 0) >= limits.PUBLISH_BYTES_MAX
+
+    def last(self, series: Series) -> int:
+        """The last sequence of a publisher that is here, accepted or on its way in."""
+        return max(self._highest.get(series, 0), self.tables.custody.accepted.get(series, 0))
 
     def waiting(self) -> dict[Series, int]:
         """How many events of each publisher wait for answers, fast ones apart."""
@@ -127,11 +134,13 @@ class EventEntry:
         if not local.is_sound:
             return False
         homes = tables.interests.wanting_lines(publication.event, questions)
-        for type, *ancestors in types:
-            homes += [name for name in self._unanswered(type, tuple(ancestors)) if name not in homes]
         if questions.missing:
             return False
-        entered, targets = self._accepted(publication, (), homes, bool(local.found), now)
+        late = dict.fromkeys(self._unanswered(None, ()))
+        for type, *ancestors in types:
+            late.update(dict.fromkeys(self._unanswered(type, tuple(ancestors))))
+        homes = list(dict.fromkeys((*homes, *late)))
+        entered, targets = self._accepted(publication, (), homes, bool(local.found), late, now)
         if local.found:
             self.home.arrive_batch(entered, publication, targets[-1], local.found)
         self.transit.ready(key_of(entered, publication), now)
@@ -185,15 +194,24 @@ class EventEntry:
         return homes, local
 
     def _homes(self, event: Event, answers: Questions) -> list[str]:
-        """The homes that want an event, and those that may: a home's subscriptions to a type come when it answers the
-        advertisement, but its position may have them in force before. It decides itself what it asked for."""
+        """The homes that want an event, and those that may: a home's subscriptions come when it answers what is
+        advertised here, and were confirmed before, to clients that are owed the event. The home decides."""
         homes = self.tables.interests.wanting(event, answers)
-        if event.type is not None:
-            homes += [name for name in self._unanswered(event.type, event.ancestors) if name not in homes]
-        return homes
+        late = self._unanswered(event.type, event.ancestors)
+        return homes + [name for name in late if name not in homes] if late else homes
 
-    def _unanswered(self, type: str, ancestors: tuple[str, ...]) -> list[str]:
-        return self.tables.interests.unanswered(self.tables.advertisements.since(self.tables.name, type, ancestors))
+    def _unanswered(self, type: str | None, ancestors: tuple[str, ...]) -> list[str]:
+        """The homes that may want an event of a type, as far as is known here."""
+        if type is not None:
+            return self.tables.interests.unanswered(self.tables.advertisements.since(self.tables.name, type, ancestors))
+        unheard = self.tables.interests.unheard()
+        if unheard and self.tables.advertisements.is_silent(self.tables.name):
+            self.out.notify(SpeaksUntyped())
+        return unheard
+
+    def _late(self, entering: EnteringEvent) -> list[str]:
+        event = entering.given.event
+        return self._unanswered(event.type, event.ancestors)
 
     def _is_accepted(self, publication: Publication) -> bool:
         return publication.sequence <= self.tables.custody.accepted.get(publication.series, 0)
@@ -210,16 +228,23 @@ class EventEntry:
 
     def _accept(self, entering: EnteringEvent, homes: list[str], is_local: bool, now: int) -> None:
         publication = entering.given.publication
-        entered, targets = self._accepted(publication, entering.answers, homes, is_local, now)
+        late = self._late(entering)
+        entered, targets = self._accepted(publication, entering.answers, homes, is_local, late, now)
         if is_local:
             self.home.arrive(entered, publication, targets[-1], "", event=entering.given.event)
         self.transit.ready(key_of(entered, publication), now)
 
     def _accepted(
-        self, publication: Publication, answers: tuple[Answered, ...], homes: list[str], is_local: bool, now: int
+        self,
+        publication: Publication,
+        answers: tuple[Answered, ...],
+        homes: list[str],
+        is_local: bool,
+        late: Collection[str],
+        now: int,
     ) -> tuple[Entered, list[Target]]:
         """Written down with this epoch; this home's copy is the last."""
-        entered, targets = self._entered(answers, publication), self._targets(publication, homes, is_local)
+        entered, targets = self._entered(answers, publication), self._targets(publication, homes, is_local, late)
         self.out.record(
             Accepted(entered=entered, publication=publication, targets=tuple(targets), at=now),
             durable=not publication.fast,
@@ -237,16 +262,27 @@ class EventEntry:
             began=tables.custody.began_with(publication) if publication.fast else 0,
         )
 
-    def _targets(self, publication: Publication, homes: list[str], is_local: bool) -> list[Target]:
+    def _targets(
+        self, publication: Publication, homes: list[str], is_local: bool, late: Collection[str]
+    ) -> list[Target]:
         """Each copy with its position and predecessor."""
         tables, targets = self.tables, []
         for name in homes:
-            home = tables.interests.homes[name]
-            before = tables.custody.predecessor(name, home.incarnation, publication)
-            targets.append(Target(name, home.incarnation, home.position, before))
+            incarnation, position = tables.interests.heard_of(name)
+            before = tables.custody.predecessor(name, incarnation, publication)
+            targets.append(
+                Target(home=name, incarnation=incarnation, position=position, predecessor=before, late=name in late)
+            )
         if is_local:
             before = tables.custody.predecessor(tables.name, tables.incarnation, publication)
-            targets.append(Target(tables.name, tables.incarnation, tables.local.position, before))
+            targets.append(
+                Target(
+                    home=tables.name,
+                    incarnation=tables.incarnation,
+                    position=tables.local.position,
+                    predecessor=before,
+                )
+            )
         return targets
 
     def check(self) -> None:
@@ -291,9 +327,16 @@ class EventEntry:
         """An agvent as it is at its entry, with all its targets."""
         assert entering.given.event.cargo is not None
         budget = bounded(entering.given.event.cargo.budget or Budget())
-        name, targets = self.tables.name, tuple(self._targets(entering.given.publication, homes, is_local=False))
+        targets = self._targets(entering.given.publication, homes, is_local=False, late=self._late(entering))
+        name = self.tables.name
         return Journey(
-            path=(), origin=name, to=name, targets=targets, snapshot=b"", budget=budget, deadline=now + budget.time_us
+            path=(),
+            origin=name,
+            to=name,
+            targets=tuple(targets),
+            snapshot=b"",
+            budget=budget,
+            deadline=now + budget.time_us,
         )
 
     def _accept_decided(
@@ -305,11 +348,11 @@ class EventEntry:
         outcome = self.stops.outcome(decision, journey, self._admitted(entering, local))
         outcome = msgspec.structs.replace(outcome, deliveries=self.stops.deliverable(publication, outcome.deliveries))
         kept = [home for home in homes if home in {*homes_of(outcome.legs), *outcome.returned}]
-        targets = tuple(self._targets(publication, kept, is_local=bool(outcome.deliveries)))
+        targets = self._targets(publication, kept, is_local=bool(outcome.deliveries), late=self._late(entering))
         accepted = Accepted(
             entered=self._entered(entering.answers, publication),
             publication=publication,
-            targets=targets,
+            targets=tuple(targets),
             at=now,
             outcome=outcome,
         )

@@ -116,7 +116,9 @@ class HomeArrivals:
         """Queues a copy for the clients it is for, and confirms it. One that came by another entry before is for
         nobody; one that cannot be read is a gap for all that might have wanted it."""
         if publication.count > 1 and not lost:
-            found, is_sound = self.tables.local.match_lines(publication.event, publication.count, target.position)
+            found, is_sound = self.tables.local.match_lines(
+                publication.event, publication.count, target.position, late=target.late
+            )
             if is_sound:
                 self.arrive_batch(entered, publication, target, found, trace)
                 return
@@ -135,6 +137,7 @@ class HomeArrivals:
                 lost=lost,
                 deliveries=to.deliveries,
                 trace=trace,
+                late=target.late,
             )
         )
 
@@ -152,6 +155,7 @@ class HomeArrivals:
                 deliveries=to.deliveries,
                 trace=trace,
                 places=to.places,
+                late=target.late,
             )
         )
 
@@ -165,13 +169,14 @@ class HomeArrivals:
     ) -> Recipients:
         """For each client its versions that the event is for; of a lost event, all that might have been."""
         if lost:
-            return Recipients(grouped(self.tables.local.in_force(target.position)))
+            return Recipients(grouped(self.tables.local.in_force(target.position, late=target.late)))
         event = event or self.prefetch.event(publication)
-        return Recipients(grouped(self.matching(entered, publication, target.position, event)))
+        return Recipients(grouped(self.matching(entered, publication, target, event)))
 
-    def matching(self, entered: Entered, publication: Publication, position: int, event: Event) -> list[Version]:
+    def matching(self, entered: Entered, publication: Publication, target: Target, event: Event) -> list[Version]:
         """The versions here that an event matches and that its publisher wants."""
-        found = self.tables.local.match(event, position, Answers(entered.answers, event.cargo))
+        answers = Answers(entered.answers, event.cargo)
+        found = self.tables.local.match(event, target.position, answers, late=target.late)
         if not publication.to and not publication.destinations:
             return found
         to = parsed_to(publication.to)

@@ -17,7 +17,7 @@ from agvent.broker.outbox import Outbox
 from agvent.broker.pending import SendRouted, StartErrands
 from agvent.broker.records import InstanceKey, LegEnded, Reported
 from agvent.broker.routing.router import Router
-from agvent.broker.tables.journeys import Errand, instance_in, instance_of, told
+from agvent.broker.tables.journeys import Errand, Leg, instance_in, instance_of, told
 from agvent.broker.tables.tables import Tables
 from agvent.event import Budget
 from agvent.wire.broker_messages import Halted, Inquiry, Landed, Report, Travel
@@ -68,6 +68,9 @@ class Legs:
         neighbour = ""
         if errand.report is not None:
             self.router.send((errand.to,), errand.report)
+        elif errand.leg is not None and errand.to not in self.tables.advertisements:
+            self._give_back(errand, errand.leg, now)
+            return True
         elif (leg := errand.leg) is not None:
             chosen = self.router.routes.choose(errand.to, attempt=errand.attempt)
             if chosen is None:
@@ -87,6 +90,16 @@ class Legs:
             )
         self.tables.journeys.sent(errand, now, neighbour)
         return True
+
+    def _give_back(self, errand: Errand, leg: Leg, now: int) -> None:
+        """The broker where it was to stop next had left for good before it departed: the other homes that it was for
+        are left to the default route."""
+        homes = tuple(one.home for one in leg.journey.targets if one.home in self.tables.advertisements)
+        report = Report(**errand.instance.fields, broker=self.tables.name, declined=(), returned=homes, reasons=())
+        if self.tables.journeys.is_entry(report):
+            self.reported(report, now)
+        else:
+            self.out.record(LegEnded(**errand.instance.fields, report=report))
 
     def _pass_on(self, travel: Travel, neighbour: str, now: int) -> None:
         """Over one link, which takes from the budget."""

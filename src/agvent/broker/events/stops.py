@@ -228,7 +228,7 @@ class Stops:
         if target is None:
             return []
         event = decode_event(travel.publication.event)
-        return self.home.matching(travel.entered, travel.publication, target.position, event)
+        return self.home.matching(travel.entered, travel.publication, target, event)
 
     def _carry_out(self, ready: Ready, now: int) -> None:
         travel, homes = ready.travel, self.tables.local

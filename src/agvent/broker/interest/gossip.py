@@ -17,6 +17,7 @@ from agvent.broker.outbox import Outbox
 from agvent.broker.pending import AnswerHello, Emit, Flood, SendRouted
 from agvent.broker.records import Arrived, Owned
 from agvent.broker.routing.router import Router
+from agvent.broker.tables.advertisements import UNTYPED
 from agvent.broker.tables.chains import Chain
 from agvent.broker.tables.tables import Tables
 from agvent.wire.broker_messages import Adverts, Answer, Applied, Delta, Entry, Hello, Seek
@@ -37,6 +38,7 @@ class Gossip:
         self.tables, self.streams, self.router, self.out = tables, streams, router, out
         self.greeted: dict[str, None] = {}  # neighbours whose Hello was answered: they get every change from then on
         self._early: dict[str, list[EarlyAdverts]] = {}  # owner -> what overtook a larger one
+        self._changed = 0  # the record of the last change of this broker's own advertisements
         self._behind: dict[str, None] = {}  # neighbours that said more than is kept early: they are asked again
 
     # Advertisements
@@ -51,6 +53,9 @@ class Gossip:
     def answer_hello(self, work: AnswerHello) -> None:
         neighbour = work.hello.broker
         if neighbour not in self.router.links:
+            return
+        if self.out.synced < self._changed:  # the table has a change of its own that is not on disk yet
+            self.out.after_sync(work)
             return
         self.greeted[neighbour] = None
         for adverts in self.tables.advertisements.missing(work.hello.known):
@@ -163,6 +168,7 @@ class Gossip:
             incarnation, version = incarnation + 1, 0  # later than anything the broker itself can have said
         entries = () if entry is None else (entry,)
         incarnation = incarnation or self.tables.incarnation
+        self._changed = self.out.number + 1
         self._own(Owned(owner=owner, incarnation=incarnation, version=version + 1, entries=entries, gone=gone))
         self.out.after_sync(
             Flood(
@@ -178,6 +184,12 @@ class Gossip:
             )
         )
         return version + 1
+
+    def speak_untyped(self) -> None:
+        """Says that events without a type enter here, once: every home answers with what it wants of them."""
+        table, name = self.tables.advertisements, self.tables.name
+        if table.is_silent(name):
+            self.change(Entry(version=table.version(name) + 1, publisher="", type=UNTYPED, live=True))
 
     def flood(self, work: Flood) -> None:
         for neighbour in self.greeted:

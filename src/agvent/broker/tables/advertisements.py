@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 import msgspec
 
@@ -17,6 +18,10 @@ from agvent.broker.records import Owned
 from agvent.types import AgventType
 from agvent.wire.broker_messages import Adverts, Entry
 from agvent.wire.sizes import portions
+
+UNTYPED: Final = AgventType(name="untyped")
+"""What an owner advertises, for nobody's name, when the first event without a type enters there: until a broker has
+answered it, that broker may have subscriptions that are not known at the entry."""
 
 
 def tombstone(version: int, publisher: str, type: str) -> Entry:
@@ -200,7 +205,10 @@ class Advertisements:
             (name, entry.publisher, entry.type)
             for name, owner in sorted(self._owners.items())
             for _, entry in sorted(owner.entries.items())
-            if entry.live and not owner.gone and (not type or type in (entry.type.name, *entry.type.ancestors))
+            if entry.live
+            and entry.publisher
+            and not owner.gone
+            and (not type or type in (entry.type.name, *entry.type.ancestors))
         )
 
     def check(self) -> None:

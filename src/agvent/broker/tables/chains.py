@@ -123,7 +123,11 @@ class Chains:
         chain, sequence = chain_of(copies.entered, copies.publication), copies.publication.sequence
         if copies.publication.fast and chain.boot < self._boots.get(chain.source, 0):
             return True
-        return sequence <= self.last.get(chain, 0) or sequence in self.early.get(chain, {})
+        if sequence <= self.last.get(chain, 0):
+            return True
+        # The entry let it go, with those before it: what waits here would wait for these for ever.
+        early = self.early.get(chain, {}).get(sequence)
+        return early is not None and (bool(early.lost) or not copies.lost)
 
     def is_next(self, entered: Entered, publication: Publication, target: Target) -> bool:
         """Is its predecessor here?"""

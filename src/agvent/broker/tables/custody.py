@@ -33,7 +33,7 @@ from enum import Enum
 import msgspec
 
 from agvent import limits
-from agvent.broker.records import Accepted, ChainReach, Confirmed, Kept, Lost, Released
+from agvent.broker.records import Accepted, ChainReach, Confirmed, Kept, Lost, RejectedHere, Released
 from agvent.wire.broker_messages import Copies
 from agvent.wire.parts import Entered, Publication, Series, Target, Trace
 
@@ -117,6 +117,7 @@ class Custody:
         self.event_count = 0  # in all that is held, batches counted by what is in them, a link of a chain as one
         self.event_bytes = 0  # of all that is held
         self.accepted: dict[Series, int] = {}  # the last sequence of each that entered here
+        self.rejected: dict[Series, dict[int, str]] = {}  # of each, the sequences that did not enter, and why
         self.began: dict[str, int] = {}  # publisher -> the first fast one
         self.chain: dict[HomeChain, int] = {}  # the last sequence of each
         self.untaken: dict[str, int] = {}  # neighbour -> copies SENT to it
@@ -136,6 +137,24 @@ class Custody:
             chain = HomeChain(target.home, target.incarnation, publication.publisher, publication.fast)
             self.chain[chain] = publication.sequence
         self._hold(record.entered, publication, record.targets, ())
+
+    def reject(self, record: RejectedHere) -> None:
+        """Remembers what was refused, as far back as a client may have anything unacknowledged; without a reason: the
+        client knows of all up to here."""
+        key = Series(record.publisher, record.fast)
+        last = record.sequence if not record.reason else record.sequence - limits.PUBLISH_UNDER_WAY_MAX
+        known = {one: why for one, why in self.rejected.pop(key, {}).items() if one > last}
+        if record.reason:
+            known[record.sequence] = record.reason
+        if known:
+            self.rejected[key] = known
+
+    def rejected_in(self, publication: Publication) -> dict[int, str]:
+        """Of a publication that came before, the events that were refused, and why."""
+        known = self.rejected.get(publication.series)
+        if known is None:
+            return {}
+        return {one: why for one, why in known.items() if publication.first <= one <= publication.sequence}
 
     def keep(self, record: Kept) -> None:
         copies = record.copies
@@ -246,8 +265,14 @@ class Custody:
             for chain, sequence in durable
         )
 
-    def snapshot(self) -> Iterator[Kept]:
-        """One record for each event and reason of loss."""
+    def snapshot(self) -> Iterator[Kept | RejectedHere]:
+        """One record for each event and reason of loss, and one for each that was refused."""
+        for series, known in self.rejected.items():
+            if not series.fast:
+                yield from (
+                    RejectedHere(publisher=series.publisher, sequence=sequence, fast=False, reason=why)
+                    for sequence, why in known.items()
+                )
         for key, held in self.held.items():
             if not key.boot:
                 for reason in dict.fromkeys(held.lost.get(home, "") for home in held.copies):
@@ -411,7 +436,14 @@ class Custody:
         return self.untaken.get(neighbour, 0) < limits.UNTAKEN_COPIES_MAX
 
     def is_full(self) -> bool:
+        """Is there no room for a copy of another broker's?"""
         return self.event_count >= limits.COPIES_MAX or self.event_bytes >= limits.COPIES_BYTES_MAX
+
+    def is_full_for_publishers(self) -> bool:
+        """Is there no room for an event that enters here? A quarter is kept for copies on their way. Else two brokers
+        that are full of their own events would refuse each other's for ever."""
+        events, size = limits.COPIES_MAX, limits.COPIES_BYTES_MAX
+        return self.event_count >= events - max(events // 4, 1) or self.event_bytes >= size - size // 4
 
     def is_entry(self, key: EventKey) -> bool:
         return key.entry == self.name and key.incarnation == self.incarnation

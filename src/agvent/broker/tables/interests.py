@@ -14,6 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 import numpy as np
 
+from agvent import limits
 from agvent.broker.records import Heard, Wanted
 from agvent.broker.tables.covering import calls_behaviours
 from agvent.errors import AgventError
@@ -50,10 +51,11 @@ class Interests:
         self.name = name
         self.epoch = 0
         self.homes: dict[str, Home] = {}
+        self._known: dict[str, int] = {}  # the other brokers there are, with their incarnations
         self._ordinals: list[str] = []
         self._index = Subscriptions()  # every root of every home that calls no behaviour, under home/key
         self._calling = Subscriptions()  # those that do: each is asked, or its home would lack its answers
-        self._answered: int | None = None  # the least version that homes with subscriptions have answered, if known
+        self._answered: int | None = None  # the least version that the other brokers have answered, if known
         self._changes = 0  # of `_index`
         self._foreseen: dict[int, tuple[Event, list[int]]] = {}  # of an event, its words of `_index`
         self._foreseen_at = 0
@@ -162,6 +164,14 @@ class Interests:
                 filed = f"{name}/{key}"
                 (self._calling if filed in self._calling else self._index).remove(filed)
 
+    def meet(self, name: str, incarnation: int, *, gone: bool) -> None:
+        """There is a broker of this name; or it has left."""
+        if name == self.name or self._known.get(name, 0) == (0 if gone else incarnation):
+            return
+        self._known[name], self._answered = incarnation, None
+        if gone:
+            del self._known[name]
+
     def void(self, name: str, incarnation: int) -> None:
         """A home lost its disk or left: what it wanted before is no more."""
         self._partial.pop(name, None)
@@ -209,18 +219,33 @@ class Interests:
             self._foreseen = {id(event): (event, words[number]) for number, event in enumerate(events)}
 
     def unanswered(self, version: int) -> list[str]:
-        """The homes that have not answered this version of the advertisements: what they want may not be here yet."""
+        """The brokers that have not answered this version of the advertisements: what they want may not be here yet.
+        One that was never heard of may want everything."""
         if self._answered is None:
-            asked = (home.considered for home in self.homes.values() if home.position)
-            self._answered = min(asked, default=version)
+            self._answered = min(map(self._considered, self._known), default=limits.INT_MAX)
         if version <= self._answered:
             return []
-        return [name for name, home in self.homes.items() if home.position and home.considered < version]
+        return [name for name in self._known if self._considered(name) < version]
+
+    def heard_of(self, name: str) -> tuple[int, int]:
+        """The incarnation of a home, and the position of its stream that was applied here."""
+        known, home = self._known.get(name, 0), self.homes.get(name)
+        return (home.incarnation, home.position) if home is not None and home.incarnation >= known else (known, 0)
+
+    def unheard(self) -> list[str]:
+        """The brokers that have told this one nothing yet."""
+        return self.unanswered(0)
+
+    def _considered(self, name: str) -> int:
+        """The version of this broker's advertisements that another has answered; -1 if it never said anything."""
+        home = self.homes.get(name)
+        is_heard = home is not None and home.number and home.incarnation >= self._known[name]
+        return home.considered if home is not None and is_heard else -1
 
     def check(self) -> None:
         assert len(self._index) + len(self._calling) == sum(len(home.roots) for home in self.homes.values())
-        behind = [home.considered for home in self.homes.values() if home.position]
-        assert self._answered is None or not behind or self._answered == min(behind)
+        least = min(map(self._considered, self._known), default=limits.INT_MAX)
+        assert self._answered is None or self._answered == least
         assert all(self._ordinals[home.ordinal] == name for name, home in self.homes.items())
 
 

@@ -43,6 +43,12 @@ class Version(msgspec.Struct):
     condition: Condition
     opened: int
     closed: int = 0
+    moved: bool = False
+    """It came with a client from another home, which answers for late copies from before it opened here."""
+
+    def is_for(self, position: int, *, late: bool) -> bool:
+        """Was it in force, if it is open now, for a copy that carries this position?"""
+        return self.opened <= position or (late and not self.moved)
 
 
 class MatchedLines(NamedTuple):
@@ -65,7 +71,7 @@ class LocalSubscriptions:
         self._foreseen: dict[int, tuple[Event, list[str]]] = {}  # of an event, what `_index` says at the position
         self._foreseen_at = 0
 
-    def opened(self, record: Opened) -> None:
+    def opened(self, record: Opened, *, moved: bool = False) -> None:
         assert record.position == self.position + 1
         self.position = record.position
         subscription = record.interest.subscription
@@ -75,6 +81,7 @@ class LocalSubscriptions:
             subscription=subscription,
             condition=subscription.condition(),
             opened=record.position,
+            moved=moved,
         )
         self._file(subscription)
 
@@ -107,6 +114,7 @@ class LocalSubscriptions:
             condition=subscription.condition(),
             opened=record.opened,
             closed=record.closed,
+            moved=record.moved,
         )
         if record.closed:
             self.replaced.append(version)
@@ -119,7 +127,13 @@ class LocalSubscriptions:
 
     def snapshot(self) -> Iterator[Stood]:
         for one in (*self.current.values(), *self.replaced):
-            yield Stood(one.client, Interest(one.number, one.subscription), one.opened, one.closed)
+            yield Stood(
+                client=one.client,
+                interest=Interest(one.number, one.subscription),
+                opened=one.opened,
+                closed=one.closed,
+                moved=one.moved,
+            )
 
     def replaced_of(self, key: str) -> list[Version]:
         """A subscription's versions that were replaced and are still owed something, the first one first."""
@@ -129,21 +143,29 @@ class LocalSubscriptions:
         version = self.current[key]
         return Interest(version.number, version.subscription)
 
-    def match(self, event: Event, position: int, behaviours: Behaviours | None = None) -> list[Version]:
-        """The versions open at a position that the event matches, in order of their keys."""
+    def match(
+        self, event: Event, position: int, behaviours: Behaviours | None = None, *, late: bool = False
+    ) -> list[Version]:
+        """The versions in force for a copy that the event matches, in order of their keys: those open at its position;
+        for a `late` one those that are open now, and those that nothing replaced when they closed after it."""
         foreseen = self._foreseen.get(id(event)) if self._foreseen_at == self.position else None
         keys = foreseen[1] if foreseen is not None else self._index.match(event)
         if len(self._calling):
             keys = [*keys, *self._calling.match(event, behaviours)]
         found = [self.current[key] for key in keys]
-        found = [version for version in found if version.opened <= position]
-        for version in self.replaced:
-            if version.opened <= position < version.closed and evaluate(version.condition, event, behaviours):
-                found.append(version)
+        found = [version for version in found if version.is_for(position, late=late)]
+        owed = self._owed(position, late=late)
+        found += [version for version in owed if evaluate(version.condition, event, behaviours)]
         return sorted(found, key=lambda version: version.subscription.id)
 
+    def _owed(self, position: int, *, late: bool) -> list[Version]:
+        """The versions that are closed, and were in force for a copy."""
+        if late:  # of one that was replaced, the version in its place decides; a client that moved has left the last
+            return [one for one in self.replaced if position < one.closed and one.subscription.id not in self.current]
+        return [one for one in self.replaced if one.opened <= position < one.closed]
+
     def match_lines(
-        self, content: bytes, count: int, position: int, behaviours: Behaviours | None = None
+        self, content: bytes, count: int, position: int, behaviours: Behaviours | None = None, *, late: bool = False
     ) -> MatchedLines:
         """The same of a batch, in the order of the versions' keys, with the places of their events."""
         matched = self._index.match_json(content)
@@ -153,9 +175,9 @@ class LocalSubscriptions:
         versions = [
             (version, places if len(places) < 2 * count else b"")  # none stands for all
             for version, places in zip(map(self.current.__getitem__, found), found.values(), strict=True)
-            if version.opened <= position
+            if version.is_for(position, late=late)
         ]
-        owed = [version for version in self.replaced if version.opened <= position < version.closed]
+        owed = self._owed(position, late=late)
         if owed and not matched.rejected:
             events = [decode_event(line) for line in lines_in(content)]
             for version in owed:
@@ -173,10 +195,10 @@ class LocalSubscriptions:
             found = dict(self._index.match_batch(events).by_event())
             self._foreseen = {id(event): (event, found.get(number, [])) for number, event in enumerate(events)}
 
-    def in_force(self, position: int) -> list[Version]:
-        """The versions open at a position, in order of their keys."""
-        found = [version for version in self.current.values() if version.opened <= position]
-        found += [version for version in self.replaced if version.opened <= position < version.closed]
+    def in_force(self, position: int, *, late: bool = False) -> list[Version]:
+        """The versions in force for a copy, in order of their keys."""
+        found = [version for version in self.current.values() if version.is_for(position, late=late)]
+        found += self._owed(position, late=late)
         return sorted(found, key=lambda version: version.subscription.id)
 
     def of_client(self, client: str) -> list[Version]:

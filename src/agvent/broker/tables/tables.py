@@ -45,6 +45,7 @@ from agvent.broker.records import (
     Queued,
     Reached,
     Record,
+    RejectedHere,
     Released,
     Remembered,
     Reported,
@@ -119,6 +120,7 @@ class Tables:
             Left: self.deliveries.leave,
             Parted: self.deliveries.part,
             GivenUp: self._given_up,
+            RejectedHere: self.custody.reject,
             Remembered: self.chains.repeats.recall,
             MoveInProgress: self.deliveries.recall_held,
             Brought: self.code.bring,
@@ -158,6 +160,7 @@ class Tables:
         if record.owner == self.name:
             for entry in record.entries:
                 self.deliveries.advertised(entry.publisher, entry.type.name)
+        self.interests.meet(record.owner, record.incarnation, gone=record.gone)
         if before >= record.incarnation and not record.gone:
             return None
         known = record.incarnation + record.gone
@@ -177,7 +180,8 @@ class Tables:
             self.deliveries.inherit(record.client, tuple(type.name for type in types))
 
     def _opened(self, record: Opened) -> None:
-        self.local.opened(record)
+        client = self.deliveries.clients.get(record.client)
+        self.local.opened(record, moved=client is not None and client.is_expected)
         self.interests.changed_here(record.epoch)
 
     def _marked(self, record: Marked) -> None:
