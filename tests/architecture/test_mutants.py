@@ -15,6 +15,7 @@ COVERED = ("broker/**/*.py", "session/**/*.py", "wire/link.py", "store/journal*.
 
 DECLARATIONS = {
     "broker/interface.py": "the structs of inputs and effects",
+    "broker/notices.py": "the structs of notices",
     "broker/pending.py": "the structs of work that waits",
     "broker/records.py": "the structs of records; a record is encoded by its struct alone",
 }

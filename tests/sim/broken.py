@@ -98,7 +98,9 @@ class DoesNotHoldBack(Broken):
 
 
 class _Generous(LocalSubscriptions):
-    def match(self, event: Event, position: int, behaviours: Behaviours | None = None) -> list[Version]:
+    def match(
+        self, event: Event, position: int, behaviours: Behaviours | None = None, *, late: bool = False
+    ) -> list[Version]:
         return list(self.current.values())
 
 
@@ -157,6 +159,7 @@ class KeepsAllCopies(Broken):
     def spoil(self) -> None:
         custody = self.tables.custody
         custody.is_full = lambda: False  # type: ignore[method-assign]
+        custody.is_full_for_publishers = lambda: False  # type: ignore[method-assign]
         custody.beyond_quota = list  # type: ignore[method-assign]
 
 

@@ -86,7 +86,11 @@ def test_the_journal_gives_the_tables_again(scenario: Scenario) -> None:
 
 @pytest.mark.parametrize(
     "scenario",
-    [*(scenario_of(seed) for seed in (12, 39, 52)), scenario_of(5, faults="moves"), scenario_of(31, couriers=True)],
+    [
+        *(scenario_of(seed) for seed in (12, 39, 52)),
+        scenario_of(5, faults="moves"),
+        scenario_of(31, faults="all", couriers=True),
+    ],
 )
 def test_a_snapshot_gives_the_tables_again(scenario: Scenario) -> None:
     """In the middle of a run and at its end, a snapshot written as bytes gives every broker's tables as they are."""

@@ -486,9 +486,9 @@ class DoesNotWait(Broken):
 @pytest.mark.parametrize(
     ("make", "checker", "first_seed"),
     [
-        (ClosesTooEarly, "unconfirmed", 104),
+        (ClosesTooEarly, "unconfirmed", 60),
         (ForgetsWhatWasHanded, "duplicated", 0),
-        (TakesRepeats, "duplicated", 350),
+        (TakesRepeats, "duplicated", 300),
         (DoesNotWait, "order", 0),
         (DoesNotSort, "order", 179),
     ],

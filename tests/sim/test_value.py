@@ -14,7 +14,7 @@ from agvent.broker.notices import QueuesChanged
 from agvent.broker.records import Record
 from agvent.broker.value import dumped
 from agvent.sim.run import run
-from agvent.sim.scenario import scenario_of
+from agvent.sim.scenario import MIXES, scenario_of
 
 FORK_AT = 60
 """Steps before each broker is copied: by then clients are attached and the faults have begun."""
@@ -60,7 +60,7 @@ def _alike(broker: Forked) -> bool:
 @pytest.mark.parametrize("couriers", [False, True])
 def test_a_broker_forked_in_the_middle_of_a_run_goes_on_equally(seed: int, couriers: bool) -> None:
     """With faults, moves and self-routing agvents: the copy gives the same effects and ends with the same tables."""
-    plan = scenario_of(seed, couriers=couriers)
+    plan = scenario_of(seed, faults=list(MIXES)[seed % len(MIXES)], couriers=couriers)
     Forked.forked = 0
     assert run(plan, make=Forked).digest == run(plan).digest
     assert Forked.forked > 2

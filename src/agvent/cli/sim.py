@@ -14,7 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from agvent.sim.scenario import MIXES, Scenario, scenario_of
+from agvent.sim.scenario import MIXES, SWARM, Scenario, scenario_of
 from agvent.sim.topology import TOPOLOGIES
 
 if TYPE_CHECKING:
@@ -27,11 +27,13 @@ DESCRIPTION = """\
 Run a network of brokers with clients in a simulated world: virtual time, links
 that lose, double, delay and damage frames, disks that forget what was not
 synced, brokers that crash, pause and come back. Then mend everything, and judge
-the run: nothing lost, doubled, unexpected or out of order, every table
-converged, nothing kept back.
+the run by what clients were told and by what came to be on disks: nothing lost,
+doubled, unexpected or out of order, every table converged, nothing kept back.
 
 One seed is one run, and runs twice: both must go the same way. Without
---topology and --faults the seeds take all of them in turn.
+--topology and --faults, every fourth seed takes all of them in turn, with the
+real limits. The other three are of the swarm: each draws what may happen in it,
+and smaller limits.
 """
 
 EPILOG = """\
@@ -49,7 +51,7 @@ exit codes: 0 no violation, 1 a violation, 2 a mistake in the arguments
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topology", choices=[*TOPOLOGIES], help="the graph of brokers")
-    parser.add_argument("--faults", choices=[*MIXES], help="what goes wrong")
+    parser.add_argument("--faults", choices=[*MIXES, SWARM], help="what goes wrong")
     parser.add_argument("--couriers", action="store_true", help="publish self-routing agvents too")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, metavar="N", help="run this seed alone")

@@ -11,16 +11,20 @@ from typing import Any
 
 from agvent.broker.interface import Forget
 from agvent.sim.network import GOOD, Conditions
-from agvent.sim.nodes import FSYNC_US
-from agvent.sim.scenario import MIXES
+from agvent.sim.nodes import FSYNC_US, BrokerNode, ClientNode
+from agvent.sim.traps import TRAPS, Trap
 from agvent.sim.world import World
+
+CLOCK_JUMPS_US = (-86_400_000_000, -3_600_000_000, -1_000_000, 1_000_000, 3_600_000_000, 86_400_000_000)
+"""How a machine's clock may be set between two processes."""
 
 
 class Faults:
     """The faults of one run."""
 
-    def __init__(self, world: World, mix: str) -> None:
-        self.world, self.kinds = world, MIXES[mix]
+    def __init__(self, world: World, kinds: tuple[str, ...]) -> None:
+        self.world, self.kinds = world, tuple(kind for kind in kinds if kind != "clock")
+        self.has_clocks = "clock" in kinds
         self.random: Random = world.random
 
     def schedule(self, count: int, duration_us: int) -> None:
@@ -80,6 +84,9 @@ class Faults:
 
     def _worsen(self, lasts: int, conditions: Conditions) -> str:
         a, b = self._edge()
+        return self._worsen_between(a, b, lasts, conditions)
+
+    def _worsen_between(self, a: str, b: str, lasts: int, conditions: Conditions) -> str:
         self._set_conditions([(a, b), (b, a)], conditions)
         self._later(lasts, self._set_conditions, [(a, b), (b, a)], GOOD)
         return f"{a} – {b}"
@@ -100,15 +107,66 @@ class Faults:
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
         if not node.alive:
             return ""
-        node.crash(with_disk=with_disk)
-        self._later(lasts, node.restart)
+        self._crash_node(node, lasts, with_disk=with_disk)
         return node.name
+
+    def _crash_node(self, node: BrokerNode, lasts: int, *, with_disk: bool = True) -> None:
+        if node.alive:
+            node.crash(with_disk=with_disk)
+            if self.has_clocks:
+                node.clock_us += self.random.choice(CLOCK_JUMPS_US)
+            self._later(lasts, node.restart)
+
+    def _blackout(self, lasts: int) -> str:
+        """Every broker stops at once."""
+        for node in self.world.brokers.values():
+            self._crash_node(node, self.random.randrange(10_000, lasts))
+        return "all"
+
+    def _crash_loop(self, lasts: int) -> str:
+        """A broker stops again and again, soon after each start: some while it reads its journal's last words."""
+        node = self.world.brokers[self.random.choice(list(self.world.brokers))]
+        at = 0
+        for _ in range(self.random.choice((3, 6))):
+            up, down = self.random.choice((1_000, 30_000, 400_000)), self.random.choice((1_000, 100_000))
+            self._later(at, self._crash_node, node, down)
+            at += down + up
+        return node.name
+
+    def _trap(self, lasts: int) -> str:
+        """Something goes wrong at an interesting moment: when a broker writes or sends something of a kind next."""
+        kind = self.random.choice(TRAPS)
+        self.world.traps.append(Trap(kind, self.random.choice((1, 1, 2, 5)), self._spring, lasts))
+        return kind
+
+    def _spring(self, trap: Trap, node: BrokerNode, link: str) -> None:
+        """The moment has come: before the sync, with it, or after it; or what was sent does not arrive."""
+        if link and self.random.random() < 0.4:
+            self._set_cut([(node.name, link)], trap.lasts)
+            self.world.fault("trap_cut", f"{node.name} → {link} at {trap.kind}")
+            return
+        delay = self.random.choice((0, node.fsync_us // 2, node.fsync_us + 1, 3_000))
+        self._later(delay, self._crash_node, node, trap.lasts)
+        self.world.fault("trap_crash", f"{node.name} at {trap.kind}")
 
     def _slow_disk(self, lasts: int) -> str:
         """A sync takes so long that a crash finds much unsynced."""
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
         node.fsync_us = self.random.randrange(20_000, 500_000)
         self._later(lasts, setattr, node, "fsync_us", FSYNC_US)
+        return node.name
+
+    def _stall(self, lasts: int) -> str:
+        """A disk that takes seconds for a sync."""
+        node = self.world.brokers[self.random.choice(list(self.world.brokers))]
+        node.fsync_us = self.random.randrange(1_000_000, 5_000_000)
+        self._later(lasts, setattr, node, "fsync_us", FSYNC_US)
+        return node.name
+
+    def _full_disk(self, lasts: int) -> str:
+        node = self.world.brokers[self.random.choice(list(self.world.brokers))]
+        node.disk.is_full = True
+        self._later(lasts, setattr, node.disk, "is_full", False)
         return node.name
 
     def _pause(self, lasts: int) -> str:
@@ -142,12 +200,47 @@ class Faults:
 
     # Clients
 
+    def _client(self) -> ClientNode | None:
+        living = self.world.living()
+        return self.random.choice(living) if living else None
+
+    def _client_cut(self, lasts: int) -> str:
+        if (client := self._client()) is None:
+            return ""
+        self._set_cut([(client.name, client.home), (client.home, client.name)], lasts)
+        return f"{client.name} – {client.home}"
+
+    def _client_lossy(self, lasts: int) -> str:
+        if (client := self._client()) is None:
+            return ""
+        conditions = Conditions(loss=self.random.uniform(0.02, 0.3), doubling=0.1, lateness=0.2, flips=0.05)
+        return self._worsen_between(client.name, client.home, lasts, conditions)
+
+    def _client_slow(self, lasts: int) -> str:
+        if (client := self._client()) is None:
+            return ""
+        conditions = Conditions(delay_us=self.random.randrange(50_000, 400_000), bytes_per_s=20_000)
+        return self._worsen_between(client.name, client.home, lasts, conditions)
+
+    def _away(self, lasts: int) -> str:
+        """A client is away for longer than brokers wait for anything."""
+        if (client := self._client()) is None:
+            return ""
+        client.leave()
+        self._later(3 * lasts, self._back, client)
+        return client.name
+
+    def _back(self, client: ClientNode) -> None:
+        if not client.ends:
+            client.back()
+
     def _move(self, lasts: int) -> str:
         """A client goes to another broker, whatever state that is in; perhaps back to one where it was."""
-        client = self.random.choice(list(self.world.clients.values()))
-        stayed = [node.name for node in self.world.brokers.values() if not node.left and node.name != client.home]
-        if not stayed or not client.ends:
+        if (client := self._client()) is None:
             return ""
+        stayed = [node.name for node in self.world.brokers.values() if not node.left and node.name != client.home]
+        if not stayed or not client.ends or not client.session.broker:
+            return ""  # one that never had a home has none to name to the next
         home = self.random.choice(stayed)
         self.world.move(client.name, home)
         return f"{client.name} to {home}"
@@ -156,10 +249,11 @@ class Faults:
 
     def mend_all(self) -> None:
         """Every link good, every broker running."""
+        self.world.traps.clear()
         for path in self.world.network.paths.values():
             path.cut, path.conditions = False, GOOD
         for node in self.world.brokers.values():
-            node.fsync_us = FSYNC_US
+            node.fsync_us, node.disk.is_full = FSYNC_US, False
             if not node.alive and not node.left:
                 node.start()
             if node.paused:

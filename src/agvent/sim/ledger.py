@@ -17,14 +17,25 @@ from typing import NamedTuple
 import msgspec
 
 from agvent.agents.execution.answers import Answers
-from agvent.broker.records import Accepted, Closed, Heard, InstanceKey, Marked, Opened, Owned, Reported, Visited
+from agvent.broker.records import (
+    Accepted,
+    Arrived,
+    Closed,
+    Heard,
+    InstanceKey,
+    Marked,
+    Opened,
+    Owned,
+    Reported,
+    Visited,
+)
 from agvent.broker.tables.journeys import instance_in, instance_of
 from agvent.event import Event, EventId
 from agvent.filters.evaluate import evaluate
 from agvent.filters.languages import parse
 from agvent.filters.subscription import Subscription
 from agvent.filters.tree import Condition
-from agvent.sim.world import RunHistory
+from agvent.sim.world import OnDisk, RunHistory
 from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import decode_event
@@ -71,6 +82,15 @@ class AcceptedEvent(msgspec.Struct):
     homes: dict[str, Heads]
     version: int
 
+    def is_late_for(self, home: str) -> bool:
+        """Did the entry not know what this home wants?"""
+        return any(target.late and target.home == home for target in self.record.targets)
+
+
+def _is_late(record: Visited, broker: str) -> bool:
+    """Did the entry of an agvent not know what is wanted where it stopped?"""
+    return any(target.late for target in record.journey.targets if target.home == broker)
+
 
 def matches(accepted: AcceptedEvent, known: Known) -> bool:
     answers = Answers(accepted.record.entered.answers, accepted.event.cargo)
@@ -93,6 +113,7 @@ class Ledger:
     def __init__(self, history: RunHistory) -> None:
         self.versions: dict[tuple[str, int], list[Known]] = {}
         self.events: list[AcceptedEvent] = []
+        self.late: list[AcceptedEvent] = []  # arrivals at a home that was not known at the entry, as if entered there
         self.positions: dict[tuple[str, int], dict[int, dict[str, Heads]]] = {}  # entry -> epoch -> homes
         self.stops: list[tuple[str, Accepted | Visited]] = []  # of agvents that find their own way, with the broker
         self.chosen: dict[tuple[InstanceKey, str], set[str]] = {}  # agvent, home -> the keys that its route chose
@@ -109,17 +130,20 @@ class Ledger:
         self.gaps = [
             (told.client, told.message)
             for told in history.told
-            if isinstance(told.message, Gap) and told.message.publisher and not told.message.fast
+            if isinstance(told.message, Gap) and not told.message.fast
         ]
         self.allowed: set[DueDelivery] = set()
         self.in_force: set[DueDelivery] = set()  # matching and in force, whatever an agvent's own route chose
         lost = set(history.lost_disks)
-        due: dict[EventId, set[DueDelivery]] = {}
+        due: dict[tuple[EventId, str], set[DueDelivery]] = {}
         for accepted in self.events:
             publication = accepted.record.publication
-            found = self._judge(accepted, lost)
             event = EventId(publication.publisher, publication.sequence)
-            due[event] = due.get(event, found) & found
+            for home, found in self._judge(accepted, lost).items():
+                due[event, home] = due.get((event, home), found) & found
+                if accepted.is_late_for(home):
+                    due[event, home] = set()
+        self._judge_late(lost)
         self.due: set[DueDelivery] = set().union(*due.values())
 
     def _read(self, history: RunHistory) -> None:
@@ -153,13 +177,25 @@ class Ledger:
                     event = decode_event(publication.event)
                     version = versions.get(on_disk.broker, 0)
                     self.events.append(AcceptedEvent(single, event, on_disk.at, dict(here), version))
+            elif isinstance(record, Arrived) and record.late and not record.lost:
+                self._late(on_disk, record, here)
             elif isinstance(record, Owned) and record.owner == on_disk.broker:
                 versions[record.owner] = record.version
             if isinstance(record, Reported):
                 agvent = msgspec.structs.replace(instance_in(record.report), path=())
                 self.waived |= {(agvent, home) for home in record.report.declined}
+            if isinstance(record, Visited) and record.arrives and _is_late(record, on_disk.broker):
+                self._late(on_disk, record, here)
             if isinstance(record, Visited) or (isinstance(record, Accepted) and record.outcome is not None):
                 self._stopped(on_disk.broker, record)
+
+    def _late(self, on_disk: OnDisk, record: Arrived | Visited, here: dict[str, Heads]) -> None:
+        """A late copy arrived: what was in force at its home then decides."""
+        heads = here.get(on_disk.broker, Heads(on_disk.incarnation, 0))
+        for publication in taken_apart(record.publication):
+            accepted = Accepted(entered=record.entered, publication=publication, targets=(), at=on_disk.at)
+            event = decode_event(publication.event)
+            self.late.append(AcceptedEvent(accepted, event, on_disk.at, {on_disk.broker: heads}, 0))
 
     def _stopped(self, broker: str, record: Accepted | Visited) -> None:
         """What a route chose at a stop: subscriptions there, and homes that it will not go to."""
@@ -178,26 +214,33 @@ class Ledger:
                 known.closed = known.closed or record.position
                 known.ended = known.ended or not record.replaced
 
-    def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> set[DueDelivery]:
-        """To whom an event is due by this entry."""
-        found: set[DueDelivery] = set()
+    def _judge_late(self, lost: set[tuple[str, int]]) -> None:
+        """What went to a home whose entry did not know it: it is allowed to whom it would have gone from there. Whether
+        it is due, what clients were told decides (promises.py)."""
+        for late in self.late:
+            self._judge(late, lost)
+
+    def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> dict[str, set[DueDelivery]]:
+        """To whom an event is due by this entry, for each home."""
+        due: dict[str, set[DueDelivery]] = {}
         publication = accepted.record.publication
         for home, heads in accepted.homes.items():
+            found = due[home] = set()
             for known in self.open_at(home, heads):
                 if not is_for(accepted, known):
                     continue
-                due = DueDelivery(known.client, known.id, publication.publisher, publication.sequence)
-                self.in_force.add(due)
+                owed = DueDelivery(known.client, known.id, publication.publisher, publication.sequence)
+                self.in_force.add(owed)
                 is_chosen = self._is_chosen(accepted, home, known)
                 if is_chosen or self.is_reclaimed:
-                    self.allowed.add(due)
+                    self.allowed.add(owed)
                 entry = (accepted.record.entered.entry, accepted.record.entered.incarnation)
                 spared = known.ended or publication.expires or {entry, (home, heads.incarnation)} & lost
                 agvent = instance_of(accepted.record.entered, publication, ())
                 spared = spared or (agvent, home) in self.waived
-                if is_chosen and not spared and not self._has_gap(due):
-                    found.add(due)
-        return found
+                if is_chosen and not spared and not self._has_gap(owed):
+                    found.add(owed)
+        return due
 
     def open_at(self, home: str, heads: Heads) -> Iterator[Known]:
         """The versions at a home that were in force where its stream had been applied so far."""
@@ -213,8 +256,7 @@ class Ledger:
     def _has_gap(self, due: DueDelivery) -> bool:
         return any(
             client == due.client
-            and gap.publisher == due.publisher
-            and gap.first <= due.sequence <= gap.last
+            and (not gap.publisher or (gap.publisher == due.publisher and gap.first <= due.sequence <= gap.last))
             and due.subscription in gap.subscriptions
             for client, gap in self.gaps
         )

@@ -7,6 +7,7 @@ time of the next deadline. `World` gives it the clock and the network.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from agvent import limits
@@ -32,10 +33,11 @@ from agvent.broker.interface import (
     Wake,
 )
 from agvent.broker.records import Record
+from agvent.errors import JournalFull
 from agvent.session.session import Session
 from agvent.sim.agvents import sandbox
 from agvent.sim.disk import Disk
-from agvent.wire.client_messages import Refused
+from agvent.wire.client_messages import Deliver, Gap, Refused
 from agvent.wire.link import Change, LinkEnd
 from agvent.wire.messages import AnyMessage
 
@@ -43,8 +45,8 @@ if TYPE_CHECKING:
     from agvent.sim.world import World
 
 FSYNC_US = 1_000
-RUN_US = 3_000
 MEASURE_US = 1_000_000
+RETRY_US = int(limits.JOURNAL_RETRY_SECONDS * 1e6)
 TURNED_AWAY_US = 5_000_000
 
 
@@ -146,8 +148,10 @@ class BrokerNode(Node):
         super().__init__(world, name)
         self.disk = Disk()
         self.fsync_us = FSYNC_US
+        self.clock_us = 0  # how far its clock is ahead; a process never sees it change
         self.incarnation = 1
         self.left = False  # for good
+        self.crashes = 0
         self.make = make
         self.steps = 0
         self.sandbox = sandbox()
@@ -159,19 +163,28 @@ class BrokerNode(Node):
             Forgotten: self._forgotten,
             Wake: self._wake,
         }
-        self._appended: list[tuple[Record, ...]] = []  # not yet synced
-        self._numbers: list[int] = []
+        self._forget_work()
         self._measured = 0
         self.alive = False
         self.start()
+
+    def _forget_work(self) -> None:
+        """What is in the memory of the process beside its broker."""
+        self._inputs: list[Input] = []  # for the next step
+        self._records: list[Record] = []  # appended and not yet synced
+        self._number = 0  # of the last of them
+        self._is_writing = False
+        self._tries = 0  # to write a group that found no room
+        self._image: list[Record] | None = None  # what a snapshot is to hold, once the group under way is on disk
 
     def start(self) -> None:
         """Switches the machine on; on one that runs it does nothing."""
         if self.alive:
             return
         self.alive = True
-        self._appended, self._numbers, self._measured = [], [], 0
-        self.broker = self.make(self.name, self.incarnation, self.disk.read(), now=self.world.now)
+        self._measured = 0
+        self._forget_work()
+        self.broker = self.make(self.name, self.incarnation, self.disk.start(), now=self.now)
         for peer in self.world.peers(self.name):
             self._connect(peer)
         self.do([])
@@ -190,13 +203,19 @@ class BrokerNode(Node):
     def crash(self, *, with_disk: bool) -> None:
         """The machine stops at once; unsynced writes may be lost, or the whole disk."""
         self.stop()
+        self.crashes += 1
         kept = self.disk.crash(self.world.random)
         if with_disk:
-            self.world.synced(self, [record for batch in self._appended for record in batch][:kept])
+            self.world.synced(self, kept)
         else:
             self.world.history.lost_disks.append((self.name, self.incarnation))
             self.disk = Disk()
             self.incarnation += 1
+
+    @property
+    def now(self) -> int:
+        """The time by this machine's clock."""
+        return self.world.now + self.clock_us
 
     def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
         inputs: list[Input] = []
@@ -208,13 +227,26 @@ class BrokerNode(Node):
             else:
                 inputs.append(MessageCame(peer, one))
         if inputs:
+            self.give(inputs)
+
+    def give(self, inputs: list[Input]) -> None:
+        """Gives inputs to the next step."""
+        if not self.world.machine.turn_us:
             self.do(inputs)
+            return
+        if not self._inputs:
+            self.later(self.world.now + self.world.machine.turn_us, self._turn)
+        self._inputs += inputs
+
+    def _turn(self) -> None:
+        inputs, self._inputs = self._inputs, []
+        self.do(inputs)
 
     def do(self, inputs: list[Input]) -> None:
         """One step of the broker, and its effects."""
-        now = self.world.now
-        if now - self._measured >= MEASURE_US:
-            self._measured = now
+        now = self.now
+        if self.world.now - self._measured >= MEASURE_US:
+            self._measured = self.world.now
             inputs += [
                 Measured(peer, end.rtt_us, end.queued) for peer, end in self.ends.items() if end.up and end.rtt_us
             ]
@@ -231,46 +263,105 @@ class BrokerNode(Node):
 
     def _run(self, effect: Run) -> None:
         (answers,) = self.sandbox.run([Task(effect.publisher, effect.event, effect.calls)])
-        self.later(self.world.now + RUN_US, self.do, [Ran(effect.number, answers)])
+        self.later(self._ran_at(), self.give, [Ran(effect.number, answers)])
 
     def _execute(self, effect: Execute) -> None:
         (decision,) = self.sandbox.route([effect.stop])
-        self.later(self.world.now + RUN_US, self.do, [Executed(effect.number, decision)])
+        self.later(self._ran_at(), self.give, [Executed(effect.number, decision)])
+
+    def _ran_at(self) -> int:
+        choices = self.world.machine.run_us
+        return self.world.now + (choices[0] if len(choices) == 1 else self.world.random.choice(choices))
 
     def _forgotten(self, effect: Forgotten) -> None:
         self.left = True
         self.stop()
 
     def _wake(self, effect: Wake) -> None:
-        self.later(effect.at, self.do, [Tick()])
+        self.later(effect.at - self.clock_us, self.give, [Tick()])
+
+    # The journal, as net/server/commit.py writes it
 
     def _append(self, effect: Append) -> None:
         """Appends and syncs; what comes while a sync is under way is in the next one (group commit)."""
         self.disk.append(effect.records)
-        self._appended.append(effect.records)
-        self._numbers.append(effect.number)
-        if len(self._appended) == 1:
-            self.later(self.world.now + self.fsync_us, self._synced, 1)
+        self._records += effect.records
+        self._number = effect.number
+        if not self._is_writing:
+            self._write()
 
-    def _synced(self, batches: int) -> None:
-        records = [record for batch in self._appended[:batches] for record in batch]
-        number = self._numbers[batches - 1]
-        del self._appended[:batches], self._numbers[:batches]
-        self.disk.sync(len(records))
+    def _write(self) -> None:
+        """Begins to write a group; then, if the journal has grown, puts a snapshot in its place."""
+        self._is_writing = True
+        if self._image is None and self.disk.snapshot is None and self.disk.journal.wants_snapshot():
+            self._image = list(self.broker.tables.snapshot())
+        self.later(self.world.now + self.fsync_us, self._write_group, self.disk.begin(), self._number)
+
+    def _write_group(self, count: int, number: int) -> None:
+        try:
+            self.disk.sync(count, self.now)
+        except JournalFull:
+            self._image = None
+            self.later(self.world.now + RETRY_US, self._try_again, count, number)
+        else:
+            self._synced(count, number)
+
+    def _try_again(self, count: int, number: int) -> None:
+        """Tries to write a group that found no room; at growing intervals with a snapshot, which may make some."""
+        self._tries += 1
+        is_turn = not self._tries & (self._tries - 1) or self._tries % limits.JOURNAL_COMPACT_TRIES_MAX == 0
+        if not is_turn or self.disk.snapshot is not None:
+            self._write_group(count, number)
+            return
+        count, number = self.disk.begin(), self._number
+        try:
+            self.disk.compact(count, self.now, list(self.broker.tables.snapshot()))
+        except JournalFull:
+            self.later(self.world.now + RETRY_US, self._try_again, count, number)
+        else:
+            self._synced(count, number)
+
+    def _synced(self, count: int, number: int) -> None:
+        """A group is on disk."""
+        records = self._records[:count]
+        del self._records[:count]
+        self._tries = 0
         self.world.synced(self, records)
-        if self._appended:
-            self.later(self.world.now + self.fsync_us, self._synced, len(self._appended))
-        self.do([Synced(number)])
+        if self._image is not None:
+            self._save(self._image)
+        self._is_writing = False
+        if self._records:
+            self._write()
+        self.give([Synced(number)])
+
+    def _save(self, image: list[Record]) -> None:
+        self._image = None
+        try:
+            self.disk.journal.roll()
+        except JournalFull:
+            return
+        self.disk.save(image)
+        self.later(self.world.now + self.world.machine.save_us, self._saved)
+
+    def _saved(self) -> None:
+        with suppress(OSError):  # no room: it is tried again when the journal has grown
+            self.disk.saved()
 
 
 class ClientNode(Node):
-    """A client on its machine. It keeps its session while its link is down."""
+    """A process of a client on its machine. It keeps its session while its link is down.
 
-    def __init__(self, world: World, name: str, home: str) -> None:
+    `name` is the machine's in the network; `client` is that of the client, which may have had other processes."""
+
+    def __init__(
+        self, world: World, name: str, home: str, *, client: str = "", life: int = 0, guest: bool = False
+    ) -> None:
         super().__init__(world, name)
+        self.client = client or name
         self.home = home
         self.homes = [home]  # all it had
-        self.session = Session(name)
+        self.session = Session(self.client, prompt=not world.machine.done_us, life=life, guest=guest)
+        self.is_over = False  # the process has ended
         self.open(home)
 
     def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
@@ -281,12 +372,27 @@ class ClientNode(Node):
                 self.session.link_down()
             elif isinstance(one, Refused) and one.is_of_attaching:
                 self.leave()
-                self.later(self.world.now + TURNED_AWAY_US, self._try_again)
+                if one.final:
+                    self.is_over = True
+                else:
+                    self.later(self.world.now + TURNED_AWAY_US, self._try_again)
                 return
             else:
-                for told in self.session.receive(one):
-                    self.world.told(self, told)
+                self._hear(one)
         self.say()
+
+    def _hear(self, message: AnyMessage) -> None:
+        for told in self.session.receive(message):
+            self.world.told(self, told)
+            if isinstance(told, (Deliver, Gap)) and self.world.machine.done_us:
+                self.later(
+                    self.world.now + int(self.world.random.random() * self.world.machine.done_us), self._done, told
+                )
+
+    def _done(self, message: Deliver | Gap) -> None:
+        if message.number:  # a notice that the session itself made has none
+            self.session.done(message)
+            self.say()
 
     def say(self) -> None:
         """Sends what the session has to send."""
@@ -303,8 +409,14 @@ class ClientNode(Node):
         self._poll_at = 0
         self.session.link_down()
 
+    def end(self) -> None:
+        """The process ends without a word."""
+        self.is_over = True
+        self.stop()
+
     def back(self) -> None:
-        self.open(self.home)
+        if not self.is_over:
+            self.open(self.home)
 
     def _try_again(self) -> None:
         if not self.ends:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import msgspec
 
 from agvent.broker.broker import Broker
+from agvent.sim.bounds import bounded
 from agvent.sim.checkers import CHECKERS
 from agvent.sim.faults import Faults
 from agvent.sim.ledger import Ledger
-from agvent.sim.scenario import Scenario
+from agvent.sim.scenario import MIXES, Scenario
 from agvent.sim.topology import TOPOLOGIES
 from agvent.sim.trace import Trace
 from agvent.sim.workload import Actors
@@ -45,19 +46,25 @@ def run(scenario: Scenario, *, trace: Trace | None = None, make: type[Broker] = 
 
 def simulated(scenario: Scenario, *, trace: Trace | None = None, make: type[Broker] = Broker) -> World:
     """The world at the end of a run."""
-    world = World(scenario.seed, [], trace=trace)
+    with bounded(scenario.limits):
+        return _simulated(scenario, trace, make)
+
+
+def _simulated(scenario: Scenario, trace: Trace | None, make: type[Broker]) -> World:
+    world = World(scenario.seed, [], trace=trace, machine=scenario.machine)
+    world.is_ordinary = not scenario.limits
     world.build(TOPOLOGIES[scenario.topology](scenario.brokers, world.random))
     world.start(make)
     world.run(world.now + 3_000_000)
-    actors, faults = Actors(world, scenario.workload), Faults(world, scenario.faults)
+    actors = Actors(world, scenario.workload)
+    faults = Faults(world, scenario.kinds or MIXES[scenario.faults])
     actors.attach()
     world.run(world.now + 2_000_000)
     actors.schedule()
     faults.schedule(scenario.fault_count, scenario.workload.duration_us)
     world.run(world.now + scenario.workload.duration_us)
     faults.mend_all()
-    for name in actors.names:
-        actors.back(name)
+    actors.all_back()
     begun = world.now
     world.run(begun + LIVENESS_US, done=lambda: is_quiet(world))
     return world
@@ -65,7 +72,7 @@ def simulated(scenario: Scenario, *, trace: Trace | None = None, make: type[Brok
 
 def is_quiet(world: World) -> bool:
     """Has everything come right, as far as the checkers of the end can tell?"""
-    if any(client.session.requests or client.session.unacknowledged for client in world.clients.values()):
+    if any(client.session.requests or client.session.unacknowledged for client in world.living()):
         return False
     ends = (CHECKERS["custody"], CHECKERS["convergence"])
     return not any(check(world, NOTHING) for check in ends)
@@ -73,8 +80,9 @@ def is_quiet(world: World) -> bool:
 
 def judged(scenario: Scenario, world: World) -> Verdict:
     """The verdict on a world that has come to its end."""
-    ledger = Ledger(world.history)
-    violations = [f"{name}: {one}" for name, check in CHECKERS.items() for one in check(world, ledger)]
+    with bounded(scenario.limits):
+        ledger = Ledger(world.history)
+        violations = [f"{name}: {one}" for name, check in CHECKERS.items() for one in check(world, ledger)]
     return Verdict(
         scenario=scenario,
         violations=tuple(violations),

@@ -5,10 +5,13 @@ Light to import: the command line shows it in its help.
 
 from __future__ import annotations
 
+from random import Random
 from typing import Final
 
 import msgspec
 
+from agvent.sim.bounds import SECOND, drawn
+from agvent.sim.machine import Machine
 from agvent.sim.topology import TOPOLOGIES
 
 MIXES: Final[dict[str, tuple[str, ...]]] = {
@@ -23,6 +26,32 @@ MIXES: Final[dict[str, tuple[str, ...]]] = {
 }
 """The faults that a run may have; sim/faults.py says what each is."""
 
+SWARM: Final = "swarm"
+"""The mix of worlds that draw everything: a subset of faults and of doings, limits, machines and sizes."""
+
+SELDOM: Final = {"lose_disk": 0.1, "leave": 0.15, "join": 0.15, "clock": 0.2}
+NEW: Final = (
+    "client_cut",
+    "client_lossy",
+    "client_slow",
+    "away",
+    "stall",
+    "full_disk",
+    "blackout",
+    "crash_loop",
+    "trap",
+)
+FAULTS: Final[dict[str, float]] = (
+    dict.fromkeys((kind for mix in MIXES.values() for kind in mix), 0.35) | dict.fromkeys(NEW, 0.35) | SELDOM
+)
+"""Every fault that a world of the swarm may draw, and how likely it does."""
+
+
+DOINGS: Final = (
+    "subscribe", "replace", "unsubscribe", "advertise", "unadvertise", "leave", "burst", "succeed", "guest", "context",
+)  # fmt: skip
+"""What clients may do beside publishing; workload.py says what each is."""
+
 
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """How much happens in the chaos phase, and for how long."""
@@ -32,6 +61,12 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
     duration_us: int = 15_000_000
     couriers: bool = False
     """Are agvents published that find their own way?"""
+
+    doings: tuple[str, ...] = ()
+    """What clients do beside publishing; none: everything that workload.py weighs."""
+
+    large: bool = False
+    """Have some events a payload that travels in parts?"""
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +78,11 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     brokers: int = 8
     fault_count: int = 5
     workload: Workload = Workload()
+    kinds: tuple[str, ...] = ()
+    """The faults of a world of the swarm."""
+
+    limits: dict[str, int] = {}
+    machine: Machine = Machine()
 
     def command(self) -> str:
         """The command that replays it."""
@@ -53,12 +93,54 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 def scenario_of(
     seed: int, *, topology: str | None = None, faults: str | None = None, couriers: bool = False
 ) -> Scenario:
-    """The scenario of a seed: topologies and mixes of faults in turn, unless they are given."""
+    """The scenario of a seed: topologies and mixes of faults in turn, unless they are given. Of four seeds three are of
+    the swarm."""
+    if faults == SWARM or (faults is None and seed % 4):
+        return swarm_of(seed, topology=topology, couriers=couriers)
     topologies, mixes = list(TOPOLOGIES), list(MIXES)
     return Scenario(
         seed=seed,
-        topology=topology or topologies[seed % len(topologies)],
-        faults=faults or mixes[seed // len(topologies) % len(mixes)],
+        topology=topology or topologies[seed // (4 if faults is None else 1) % len(topologies)],
+        faults=faults or mixes[seed // 4 // len(topologies) % len(mixes)],
         brokers=3 + seed * 7 % 8,
         workload=Workload(couriers=couriers),
+    )
+
+
+def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) -> Scenario:
+    """A world of the swarm: what may happen in it is drawn once, so that few things happen often instead of all things
+    seldom."""
+    random = Random(f"swarm {seed}")
+    graph, has_couriers = random.choice(list(TOPOLOGIES)), random.random() < 0.15
+    lasting = random.choice((6, 12, 12, 25)) * SECOND
+    workload = Workload(
+        clients=random.randint(2, 6),
+        actions=random.choice((20, 60, 60, 120)),
+        duration_us=lasting,
+        couriers=couriers or has_couriers,
+        doings=tuple(doing for doing in DOINGS if random.random() < 0.6),
+        large=random.random() < 0.2,
+    )
+    few = drawn(random)
+    is_slow_to_publish = not few.keys().isdisjoint(("PUBLISH_CREDIT", "PUBLISH_EVENTS_MAX", "PUBLISH_BYTES_MAX"))
+    slowest = 100_000 if is_slow_to_publish else 3 * SECOND  # or a burst takes longer than anybody waits
+    machine = Machine(
+        turn_us=random.choice((0, 200, 2_000, 10_000, 60_000)),
+        run_us=random.choice(((3_000,), (500, 3_000, 100_000), (10_000, slowest))),
+        save_us=random.choice((1_000, 20_000, 400_000)),
+        done_us=random.choice((0, 0, 50_000, 2 * SECOND)),
+    )
+    kinds = tuple(kind for kind, share in FAULTS.items() if random.random() < share)
+    if workload.couriers:  # the time of an agvent's journey is by the clocks of all brokers
+        kinds = tuple(kind for kind in kinds if kind != "clock")
+    return Scenario(
+        seed=seed,
+        topology=topology or graph,
+        faults=SWARM,
+        brokers=random.choice((2, 3, 3, 4, 5, 8)),
+        fault_count=random.choice((0, 2, 5, 12)),
+        workload=workload,
+        kinds=kinds or ("crash",),
+        limits={"GUEST_WAIT_US": 10 * SECOND, **few},
+        machine=machine,
     )

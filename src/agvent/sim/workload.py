@@ -8,9 +8,12 @@ from __future__ import annotations
 from random import Random
 from typing import Any, Final
 
+import msgspec
+
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent
+from agvent.sim.nodes import ClientNode
 from agvent.sim.scenario import Workload
 from agvent.sim.world import World
 
@@ -26,9 +29,11 @@ class Actors:
         self.random: Random = world.random
         self.types = COURIER_TYPES if workload.couriers else TYPES
         self.names: list[str] = []
-        self.subscribed: dict[str, list[str]] = {}
+        self.processes: dict[str, str] = {}  # client -> its process now
+        self.subscribed: dict[str, dict[str, Subscription]] = {}
         self.advertised: dict[str, list[str]] = {}
-        self._ids = 0
+        self.ended: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # subscriptions, types that a client ended
+        self._ids = self._lives = self._guests = 0
 
     def attach(self) -> None:
         """Every client to a broker, with an advertisement or a subscription to begin with."""
@@ -36,8 +41,7 @@ class Actors:
         for number in range(self.workload.clients):
             name = f"c{number}"
             self.world.attach(name, self.random.choice(homes))
-            self.names.append(name)
-            self.subscribed[name], self.advertised[name] = [], []
+            self._begin(name, name)
             if number % 2 or self.random.random() < 0.3:
                 self._subscribe(name)
             if not number % 2:
@@ -51,8 +55,25 @@ class Actors:
 
     def act(self) -> None:
         name = self.random.choice(self.names)
-        doing = self.random.choices(DOINGS, WEIGHTS)[0]
-        getattr(self, f"_{doing}")(name)
+        if self.workload.doings:
+            weights = [SWARMING[doing] for doing in self.workload.doings]
+            doing = self.random.choices(("publish", *self.workload.doings), (40, *weights))[0]
+        else:
+            doing = self.random.choices(DOINGS, WEIGHTS)[0]
+        if not self._node(name).is_over:
+            getattr(self, f"_{doing}")(name)
+
+    def _begin(self, client: str, process: str) -> None:
+        self.names.append(client)
+        self.processes[client] = process
+        self.subscribed[client], self.advertised[client] = {}, []
+        self.ended[client] = {}, {}
+
+    def _node(self, client: str) -> ClientNode:
+        return self.world.clients[self.processes[client]]
+
+    def _ask(self, client: str, method: str, *args: Any, **options: Any) -> None:
+        self.world.ask(self.processes[client], method, *args, **options)
 
     # Doings
 
@@ -67,10 +88,10 @@ class Actors:
                 options["expires"] = self.world.now + self.random.randrange(100_000, 5_000_000)
             if self.random.random() < 0.1:
                 options["fast"] = True
-            self.world.ask(name, "publish", self._agvent(self._event(name)), **options)
+            self._ask(name, "publish", self._agvent(self._event(name)), **options)
             if self.random.random() < 0.3:
                 events = [self._event(name) for _ in range(self.random.choice((2, 3, 8)))]
-                self.world.ask(name, "publish_batch", events, **options)
+                self._ask(name, "publish_batch", events, **options)
 
     def _agvent(self, event: Event) -> Event:
         """The event with the program of its type; one without a type, where there are couriers, with that of any."""
@@ -80,11 +101,13 @@ class Actors:
 
     def _event(self, name: str) -> Event:
         random = self.random
-        attributes = {
+        attributes: dict[str, Any] = {
             "price": random.randrange(10),
             "city": random.choice(("Oslo", "Rome")),
             "open": random.random() < 0.5,
         }
+        if self.workload.large and random.random() < 0.2:
+            attributes["note"] = "x" * random.choice((500, 3_000, 20_000))
         types = [type for type in self.types if type.name in self.advertised[name]]
         if types and random.random() < 0.8:
             type = random.choice(types)
@@ -97,8 +120,11 @@ class Actors:
         if len(self.subscribed[name]) >= 6:
             return
         self._ids += 1
-        self.subscribed[name].append(f"s{self._ids}")
-        self.world.ask(name, "subscribe", self._subscription(f"s{self._ids}"))
+        self._open(name, self._subscription(f"s{self._ids}"))
+
+    def _open(self, name: str, subscription: Subscription) -> None:
+        self.subscribed[name][subscription.id] = subscription
+        self._ask(name, "subscribe", subscription)
 
     def _subscription(self, id: str) -> Subscription:
         random = self.random
@@ -125,34 +151,110 @@ class Actors:
 
     def _replace(self, name: str) -> None:
         if self.subscribed[name]:
-            self.world.ask(name, "subscribe", self._subscription(self.random.choice(self.subscribed[name])))
+            self._open(name, self._subscription(self.random.choice(list(self.subscribed[name]))))
+
+    def _context(self, name: str) -> None:
+        """The client is somewhere else now: another context, the same filters."""
+        floor = self.random.randrange(3)
+        for subscription in list(self.subscribed[name].values()):
+            self._open(name, msgspec.structs.replace(subscription, context={"floor": floor}))
 
     def _unsubscribe(self, name: str) -> None:
         if self.subscribed[name]:
-            id = self.subscribed[name].pop(self.random.randrange(len(self.subscribed[name])))
-            self.world.ask(name, "unsubscribe", id)
+            id = self.random.choice(list(self.subscribed[name]))
+            del self.subscribed[name][id]
+            self.ended[name][0][id] = None
+            self._ask(name, "unsubscribe", id)
 
     def _advertise(self, name: str) -> None:
         type = self.random.choice(self.types)
         if type.name not in self.advertised[name]:
             self.advertised[name].append(type.name)
-            self.world.ask(name, "advertise", type)
+            self._ask(name, "advertise", type)
 
     def _unadvertise(self, name: str) -> None:
         if self.advertised[name]:
             type = self.advertised[name].pop(self.random.randrange(len(self.advertised[name])))
-            self.world.ask(name, "unadvertise", type)
+            self.ended[name][1][type] = None
+            self._ask(name, "unadvertise", type)
+
+    def _burst(self, name: str) -> None:
+        for _ in range(self.random.choice((5, 20, 40))):
+            self._ask(name, "publish", self._agvent(self._event(name)), fast=self.random.random() < 0.2)
+
+    def _succeed(self, name: str) -> None:
+        """The client's process ends without a word, and some time later another one of its name begins."""
+        if self._node(name).session.guest:
+            self._end_guest(name)
+            return
+        if len(self._node(name).homes) > 1:
+            return  # another process does not know where the one before was at home
+        self._node(name).end()
+        self.world.at(self.world.now + self.random.randrange(10_000, 6_000_000), self._next_process, name)
+
+    def _next_process(self, name: str) -> None:
+        before, self._lives = self._node(name), self._lives + 1
+        if not before.is_over:
+            return
+        self.processes[name] = f"{name}+{self._lives}"
+        self.world.attach(self.processes[name], before.home, client=name, life=self._lives)
+        for type in [type for type in self.types if type.name in self.advertised[name]]:
+            self._ask(name, "advertise", type)
+        for id, subscription in list(self.subscribed[name].items()):
+            if self.random.random() < 0.7:
+                self._open(name, subscription if self.random.random() < 0.5 else self._subscription(id))
+            else:
+                del self.subscribed[name][id]
+                self.ended[name][0][id] = None
+        for id in self.ended[name][0]:  # the process before may have been asked to, and ended before it said so
+            self._ask(name, "unsubscribe", id)
+        for gone in [type for type in self.ended[name][1] if type not in self.advertised[name]]:
+            self._ask(name, "unadvertise", gone)
+
+    def _guest(self, _: str) -> None:
+        """Somebody comes, whose name nobody has again, and ends without a word."""
+        self._guests += 1
+        guest = f"g{self._guests}"
+        homes = [node.name for node in self.world.brokers.values() if not node.left]
+        self.world.attach(guest, self.random.choice(homes), guest=True)
+        self._begin(guest, guest)
+        self._subscribe(guest)
+        if self.random.random() < 0.5:
+            self._advertise(guest)
+        self._publish(guest)
+        self.world.at(self.world.now + self.random.randrange(50_000, 8_000_000), self._end_guest, guest)
+
+    def _end_guest(self, guest: str) -> None:
+        if guest in self.names:
+            self._node(guest).end()
+            self.names.remove(guest)
 
     def _leave(self, name: str) -> None:
-        node = self.world.clients[name]
+        node = self._node(name)
         if node.ends:
             node.leave()
             self.world.at(self.world.now + self.random.randrange(100_000, 5_000_000), self.back, name)
 
+    def all_back(self) -> None:
+        """Every client is attached again, and one whose process has ended has another; guests are gone."""
+        for name in list(self.names):
+            node = self._node(name)
+            if node.session.guest:
+                self._end_guest(name)
+            elif node.is_over:
+                self._next_process(name)
+            else:
+                self.back(name)
+
     def back(self, name: str) -> None:
-        if not self.world.clients[name].ends:
-            self.world.clients[name].back()
+        if not self._node(name).ends:
+            self._node(name).back()
 
 
 DOINGS: Final = ("publish", "subscribe", "replace", "unsubscribe", "advertise", "unadvertise", "leave")
 WEIGHTS: Final = (60, 10, 6, 4, 5, 3, 5)
+SWARMING: Final = {
+    "subscribe": 10, "replace": 10, "unsubscribe": 6, "advertise": 6, "unadvertise": 5, "leave": 5, "burst": 4,
+    "succeed": 4, "guest": 4, "context": 5,
+}  # fmt: skip
+"""How often each is done in a world of the swarm that has it, beside 40 publications."""

@@ -18,16 +18,20 @@ import msgspec
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Effect, Input, MessageCame, Send
 from agvent.broker.records import Record
+from agvent.sim.machine import Machine
 from agvent.sim.memory_use import memory_use
 from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
 from agvent.sim.topology import Edge
 from agvent.sim.trace import Trace
+from agvent.sim.traps import Trap, kinds_of
 from agvent.wire.broker_messages import Copies
 from agvent.wire.messages import AnyMessage
 
 START_US = 1_700_000_000_000_000
 """Virtual time begins at a round second of 2023, so that times look like times."""
+
+MACHINE = Machine()
 
 CHECK_EVERY = 16
 """Steps between two looks at a broker's invariants: each look costs as much as a step."""
@@ -43,13 +47,17 @@ class OnDisk(msgspec.Struct, frozen=True):
 
 
 class ClientCall(msgspec.Struct, frozen=True):
-    """A client called its session: the method, what it gave back, and the arguments."""
+    """A process of a client called its session: the method, what it gave back, and the arguments. `order` counts calls
+    and words of a run together."""
 
     at: int
     client: str
     method: str
     result: int
     args: tuple[Any, ...]
+    process: str = ""
+    life: int = 0
+    order: int = 0
 
 
 class ClientTold(msgspec.Struct, frozen=True):
@@ -59,6 +67,8 @@ class ClientTold(msgspec.Struct, frozen=True):
     client: str
     message: AnyMessage
     home: str = ""
+    process: str = ""
+    order: int = 0
 
 
 class SeenEvent(NamedTuple):
@@ -97,15 +107,24 @@ class RunHistory(msgspec.Struct):
     told: list[ClientTold] = []
     lost_disks: list[tuple[str, int]] = []  # broker, the incarnation that ended
     faults: dict[str, int] = {}
+    read: tuple[Any, Any] | None = None  # promises.py: what was made of it, and of how much
 
 
 class World:
     """A network of brokers and clients under one seed."""
 
     def __init__(
-        self, seed: int, edges: list[Edge], *, conditions: Conditions = GOOD, trace: Trace | None = None
+        self,
+        seed: int,
+        edges: list[Edge],
+        *,
+        conditions: Conditions = GOOD,
+        trace: Trace | None = None,
+        machine: Machine = MACHINE,
     ) -> None:
         self.random = Random(seed)
+        self.machine = machine
+        self.is_ordinary = True  # it has the real limits
         self.now = self.began = START_US
         self.edges: list[Edge] = []
         self.network = Network(self.random)
@@ -116,12 +135,14 @@ class World:
         self.check_every = CHECK_EVERY
         self._token = 0
         self._count = 0
+        self._words = 0
         self._agenda: list[tuple[int, int, Callable[..., None], tuple[Any, ...]]] = []
         self.brokers: dict[str, BrokerNode] = {}
         self.clients: dict[str, ClientNode] = {}
         self._neighbours: dict[str, list[str]] = {}
         self._broker_names: list[str] = []
         self.most: dict[str, dict[str, int]] = {}  # broker -> the most that it kept in memory
+        self.traps: list[Trap] = []
         self.hops: list[SeenHop] = []
         self._under_way: dict[tuple[SeenEvent, str, str], deque[SeenHop]] = {}  # sent and not yet received
         self.build(edges, conditions)
@@ -159,10 +180,19 @@ class World:
     def _both_ways(self) -> list[Edge]:
         return [*self.edges, *((b, a) for a, b in self.edges)]
 
-    def attach(self, client: str, home: str, conditions: Conditions = GOOD) -> ClientNode:
-        """A new client at a broker."""
-        self._wire(client, home, conditions)
-        made = self.clients[client] = ClientNode(self, client, home)
+    def attach(
+        self,
+        process: str,
+        home: str,
+        conditions: Conditions = GOOD,
+        *,
+        client: str = "",
+        life: int = 0,
+        guest: bool = False,
+    ) -> ClientNode:
+        """A new process at a broker: of a client of that name, unless another is given."""
+        self._wire(process, home, conditions)
+        made = self.clients[process] = ClientNode(self, process, home, client=client, life=life, guest=guest)
         return made
 
     def move(self, client: str, home: str) -> None:
@@ -176,6 +206,10 @@ class World:
         self._neighbours.setdefault(home, []).append(client)
         if self.brokers[home].alive:
             self.brokers[home].open(client)
+
+    def living(self) -> list[ClientNode]:
+        """The processes of clients that have not ended."""
+        return [node for node in self.clients.values() if not node.is_over]
 
     # Time
 
@@ -235,8 +269,21 @@ class World:
         for effect in effects:
             if isinstance(effect, Send) and isinstance(effect.message, Copies):
                 self._hop_began(node, effect.link, effect.message)
+        if self.traps:
+            self._try_traps(node, effects)
         if self.trace is not None:
             self.trace.step(self.now - START_US, node.name, inputs, effects)
+
+    def _try_traps(self, node: BrokerNode, effects: list[Effect]) -> None:
+        met = [found for effect in effects for found in kinds_of(effect)]
+        for trap in list(self.traps):
+            for kind, link in met:
+                if kind == trap.kind:
+                    trap.count -= 1
+                    if not trap.count:
+                        self.traps.remove(trap)
+                        trap.spring(trap, node, link)
+                        break
 
     def _hop_began(self, node: BrokerNode, target: str, copies: Copies) -> None:
         queue = node.ends[target].queued if target in node.ends else 0
@@ -264,17 +311,32 @@ class World:
             self.history.on_disk.append(OnDisk(self.now, node.name, node.incarnation, record))
 
     def told(self, node: ClientNode, message: AnyMessage) -> None:
-        self.history.told.append(ClientTold(self.now, node.name, message, node.home))
+        order = self._next_word()
+        self.history.told.append(ClientTold(self.now, node.client, message, node.home, node.name, order))
         if self.trace is not None:
             self.trace.told(self.now - START_US, node.name, message)
 
-    def ask(self, client: str, method: str, *args: Any, **options: Any) -> int:
-        """A client calls its session."""
-        node = self.clients[client]
+    def ask(self, process: str, method: str, *args: Any, **options: Any) -> int:
+        """A process of a client calls its session."""
+        node, order = self.clients[process], self._next_word()
         result: int = getattr(node.session, method)(*args, **options)
-        self.history.asked.append(ClientCall(self.now, client, method, result, (*args, options)))
+        call = ClientCall(
+            at=self.now,
+            client=node.client,
+            method=method,
+            result=result,
+            args=(*args, options),
+            process=process,
+            life=node.session.life,
+            order=order,
+        )
+        self.history.asked.append(call)
         node.say()
         return result
+
+    def _next_word(self) -> int:
+        self._words += 1
+        return self._words
 
     def fault(self, kind: str, detail: str) -> None:
         self.history.faults[kind] = self.history.faults.get(kind, 0) + 1

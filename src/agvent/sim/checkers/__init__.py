@@ -11,8 +11,10 @@ from agvent.sim.checkers.duplicated import duplicated
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.order import out_of_order
+from agvent.sim.checkers.promised import broken
 from agvent.sim.checkers.routes import misrouted
 from agvent.sim.checkers.traffic import wasted
+from agvent.sim.checkers.unasked import unasked
 from agvent.sim.checkers.unconfirmed import unconfirmed
 from agvent.sim.checkers.unexpected import unexpected
 from agvent.sim.ledger import Ledger
@@ -21,6 +23,8 @@ from agvent.sim.world import World
 Checker = Callable[[World, Ledger], list[str]]
 
 CHECKERS: Final[dict[str, Checker]] = {
+    "promised": broken,
+    "unasked": unasked,
     "lost": lost,
     "duplicated": duplicated,
     "unexpected": unexpected,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from agvent.sim.ledger import Ledger
 from agvent.sim.nodes import BrokerNode
+from agvent.sim.promises import Promises
 from agvent.sim.world import World
-from agvent.wire.names import client_key
+from agvent.wire.names import client_key, name_of
 
 
 def unconverged(world: World, ledger: Ledger) -> list[str]:
@@ -15,9 +16,7 @@ def unconverged(world: World, ledger: Ledger) -> list[str]:
 
 def _advertisements(world: World, live: list[BrokerNode]) -> list[str]:
     """Every broker has exactly the types that the clients now publish."""
-    wanted = sorted(
-        (client.home, name, type) for name, client in world.clients.items() for type in client.session.types
-    )
+    wanted = sorted((client.home, client.client, type) for client in world.living() for type in client.session.types)
     found = []
     for node in live:
         has = sorted((o, p, type.name) for o, p, type in node.broker.tables.advertisements.found(""))
@@ -30,15 +29,23 @@ def _advertisements(world: World, live: list[BrokerNode]) -> list[str]:
 
 
 def _subscriptions(world: World, live: list[BrokerNode]) -> list[str]:
-    """Every home has exactly the subscriptions its clients now have."""
+    """Every home has exactly the subscriptions its clients now have. Where a process was refused a change of one that
+    an earlier process of its name had, that one stands."""
     found = []
+    refused = Promises.of(world.history).refused
     for node in live:
-        has = sorted((v.subscription.id, v.number) for v in node.broker.tables.local.current.values())
+        current = node.broker.tables.local.current.values()
+        has = sorted(
+            (one.subscription.id, one.number)
+            for one in current
+            if (name_of(one.client), one.subscription.id.partition("/")[2]) not in refused
+        )
         wanted = sorted(
-            (f"{client_key(name, client.session.moves)}/{id}", subscribe.version)
-            for name, client in world.clients.items()
+            (f"{client_key(client.client, client.session.moves)}/{id}", subscribe.version)
+            for client in world.living()
             if client.home == node.name
             for id, subscribe in client.session.subscriptions.items()
+            if (client.client, id) not in refused
         )
         if has != wanted:
             found.append(f"{node.name} has the subscriptions {has}, not {wanted}")

@@ -26,5 +26,5 @@ def undrained(world: World, ledger: Ledger) -> list[str]:
         moving = [client.name for client in node.broker.moves.moving()]
         if node.alive and moving:
             found.append(f"{node.name} still waits for the old homes of {moving}")
-    waiting = {name: sorted(c.session.unacknowledged) for name, c in world.clients.items() if c.session.unacknowledged}
+    waiting = {one.name: sorted(one.session.unacknowledged) for one in world.living() if one.session.unacknowledged}
     return found + [f"{name} waits for the acknowledgement of {which}" for name, which in waiting.items()]

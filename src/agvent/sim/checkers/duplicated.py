@@ -1,22 +1,21 @@
-"""No subscription receives an event twice."""
+"""No process receives an event twice for a subscription. A home that crashed has forgotten which fast events it
+delivered, and may be sent them again."""
 
 from __future__ import annotations
 
 from collections import Counter
 
 from agvent.sim.ledger import Ledger
+from agvent.sim.promises import Promises
 from agvent.sim.world import World
 
 
 def duplicated(world: World, ledger: Ledger) -> list[str]:
-    spared = {client.name for client in world.clients.values() if _lost_disk(world, client.homes)}
-    counts = Counter(ledger.received)
+    lost = {name for name, _ in world.history.lost_disks}
+    crashed = {node.name for node in world.brokers.values() if node.crashes}
+    counts = Counter((receipt.owed, receipt.fast) for receipt in Promises.of(world.history).receipts)
     return [
-        f"{c} received {p}:{s} for {id} {times} times"
-        for (c, id, p, s), times in sorted(counts.items())
-        if times > 1 and c not in spared
+        f"{owed.process} received {owed.event.publisher}:{owed.event.sequence} for {owed.subscription} {times} times"
+        for (owed, fast), times in sorted(counts.items())
+        if times > 1 and not (crashed if fast else lost) & {*world.clients[owed.process].homes}
     ]
-
-
-def _lost_disk(world: World, brokers: list[str]) -> bool:
-    return any(name in brokers for name, _ in world.history.lost_disks)

@@ -8,7 +8,7 @@ from agvent.sim.world import World
 
 
 def unbounded(world: World, ledger: Ledger) -> list[str]:
-    bounds = _bounds()
+    bounds = _bounds(len(world.brokers), len(world.clients))
     return [
         f"{name} had {most[what]} {what}, at most {bound} are allowed"
         for name, most in world.most.items()
@@ -17,16 +17,16 @@ def unbounded(world: World, ledger: Ledger) -> list[str]:
     ]
 
 
-def _bounds() -> dict[str, int]:
+def _bounds(brokers: int, publishers: int) -> dict[str, int]:
     """What each of sim/memory_use.py may be at most. Beyond its limit is what was under way when that was reached; a
-    queue has also a notice for each publisher."""
+    queue has also a notice for each publisher, and an event a copy for each home."""
     copies = limits.COPIES_MAX + limits.PUBLISH_UNDER_WAY_MAX
-    deliveries = limits.CLIENT_DELIVERIES_MAX + limits.PUBLISH_CREDIT
+    deliveries = limits.CLIENT_DELIVERIES_MAX + publishers * limits.PUBLISH_UNDER_WAY_MAX
     queue_bytes = limits.CLIENT_QUEUE_BYTES_MAX + limits.EVENT_BYTES_MAX
     return {
         "copies": copies,
         "bytes of copies": limits.COPIES_BYTES_MAX + limits.PUBLISH_BYTES_MAX + limits.EVENT_BYTES_MAX,
-        "untaken": limits.UNTAKEN_COPIES_MAX,
+        "untaken": limits.UNTAKEN_COPIES_MAX + brokers,
         "deliveries": deliveries,
         "bytes of deliveries": queue_bytes,
         "fast deliveries": deliveries,

@@ -1,4 +1,5 @@
-"""Without a fault an event crosses no link twice, and reaches no broker where nobody wants it but on its way.
+"""Without a fault, and with the real limits, an event crosses no link twice, and reaches no broker where nobody wants
+it but on its way.
 
 A broker is on the way exactly if it passes the copy on, so each broker that gets one is a target or sends one. At a
 target some subscription matches; it may be one that the entry does not know, where the home has not answered the
@@ -14,7 +15,7 @@ from agvent.sim.world import SeenHop, World
 
 
 def wasted(world: World, ledger: Ledger) -> list[str]:
-    if world.history.faults:
+    if world.history.faults or not world.is_ordinary:
         return []
     # A copy without its event is a link of a chain: those for several homes may follow one another.
     crossings = Counter((hop.event, frozenset((hop.source, hop.target))) for hop in world.hops if hop.bytes)
@@ -39,11 +40,11 @@ def _event(accepted: AcceptedEvent) -> tuple[str, int]:
 
 def _wanting(accepted: AcceptedEvent, ledger: Ledger) -> list[str]:
     """The homes where a subscription matches an event, whomever its publisher wants, or where one may."""
-    return [
+    late = [target.home for target in accepted.record.targets if target.late]
+    return late + [
         home
         for home, heads in accepted.homes.items()
-        if (accepted.event.type is not None and heads.considered < accepted.version)
-        or any(matches(accepted, known) for known in ledger.open_at(home, heads))
+        if any(matches(accepted, known) for known in ledger.open_at(home, heads))
     ]
 
 

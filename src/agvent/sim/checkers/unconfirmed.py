@@ -14,23 +14,24 @@ from agvent.wire.client_messages import Subscribe, Subscribed
 
 
 def unconfirmed(world: World, ledger: Ledger) -> list[str]:
-    asked = {(one.client, one.result): one.args[0].id for one in world.history.asked if one.method == "subscribe"}
+    asked = {(one.process, one.result): one.args[0].id for one in world.history.asked if one.method == "subscribe"}
     found: list[str] = []
     for told in world.history.told:
-        if isinstance(told.message, Subscribed) and (told.client, told.message.request) in asked:
-            id = asked[told.client, told.message.request]
+        if isinstance(told.message, Subscribed) and (told.process, told.message.request) in asked:
+            id = asked[told.process, told.message.request]
             found += _untrue(world, ledger, told, id, told.message)
-            found += _interrupted(world, ledger, told.client, id, told.message)
+            found += _interrupted(world, ledger, told, id, told.message)
     return found + _unanswered(world)
 
 
-def _interrupted(world: World, ledger: Ledger, client: str, id: str, message: Subscribed) -> list[str]:
+def _interrupted(world: World, ledger: Ledger, told: ClientTold, id: str, message: Subscribed) -> list[str]:
     """Events that entered at a confirmed broker and were in force from none of the client's homes."""
+    client = told.client
     versions = [one for all in ledger.versions.values() for one in all if (one.client, one.id) == (client, id)]
     wanted = {msgspec.json.encode(msgspec.structs.replace(one.subscription, id=id)) for one in versions}
     is_changed = len(wanted) > 1 or any(one.ended for one in versions)
-    concerned = {*world.clients[client].homes, *message.confirmed}
-    if is_changed or concerned & {name for name, _ in world.history.lost_disks}:
+    concerned = {*world.clients[told.process].homes, *message.confirmed}
+    if is_changed or not versions or concerned & {name for name, _ in world.history.lost_disks}:
         return []
     return [
         f"{client} was told that {entry} has {id}, and then {publication.publisher}:{publication.sequence} missed it"
@@ -43,7 +44,7 @@ def _interrupted(world: World, ledger: Ledger, client: str, id: str, message: Su
 
 
 def _untrue(world: World, ledger: Ledger, told: ClientTold, id: str, message: Subscribed) -> list[str]:
-    client, home = told.client, told.home or world.clients[told.client].home
+    client, home = told.client, told.home
     found = []
     lost = {name for name, _ in world.history.lost_disks}
     for entry, epoch in message.confirmed.items():
@@ -73,8 +74,8 @@ def _applied(ledger: Ledger, entry: str, epoch: int) -> dict[str, Heads]:
 
 def _unanswered(world: World) -> list[str]:
     return [
-        f"{name} still waits for the answer to {type(request).__name__}"
+        f"{client.name} still waits for the answer to {type(request).__name__}"
         + (f" of {request.subscription.id}" if isinstance(request, Subscribe) else "")
-        for name, client in world.clients.items()
+        for client in world.living()
         for request in client.session.requests.values()
     ]

@@ -1,0 +1,21 @@
+"""How fast the machines of a simulated world are, and how fast its clients."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Machine(msgspec.Struct, frozen=True, kw_only=True):
+    """How fast the machines of a world are."""
+
+    turn_us: int = 0
+    """Inputs gather for so long and are one step, as on a busy event loop; 0: each frame is a step of its own."""
+
+    run_us: tuple[int, ...] = (3_000,)
+    """How long programs take: one of these."""
+
+    save_us: int = 20_000
+    """How long it takes to write a snapshot."""
+
+    done_us: int = 0
+    """How long a client takes until it is done with a delivery; 0: it is done when it is given."""
