@@ -202,10 +202,13 @@ class EventEntry:
 
     def _unanswered(self, type: str | None, ancestors: tuple[str, ...]) -> list[str]:
         """The homes that may want an event of a type, as far as is known here."""
+        table, interests, name = self.tables.advertisements, self.tables.interests, self.tables.name
+        if type is not None and interests.unanswered(table.version(name)):
+            return interests.unanswered(table.since(name, type, ancestors))
         if type is not None:
-            return self.tables.interests.unanswered(self.tables.advertisements.since(self.tables.name, type, ancestors))
-        unheard = self.tables.interests.unheard()
-        if unheard and self.tables.advertisements.is_silent(self.tables.name):
+            return []  # everybody has answered everything: the common case, which looks at no type
+        unheard = interests.unheard()
+        if unheard and table.is_silent(name):
             self.out.notify(SpeaksUntyped())
         return unheard
 
