@@ -41,10 +41,6 @@ FOUND: dict[str, tuple[Scenario, undone.Undo]] = {
         undone.goes_on_with_the_chain_of_a_lost_disk,
     ),
     "a copy went round a cycle for ever": (scenario_of(25, faults="members"), undone.goes_round),
-    "what a client had taken back elsewhere stood at the home to which it came back": (
-        scenario_of(553, faults="moves"),
-        undone.leaves_what_was_advertised_before,
-    ),
     "a broker joined through one that had left": (scenario_of(7, faults="members"), undone.joins_through_anybody),
 }
 """What seeds found: a seed that finds it again where its fix is undone. A world changes with the workload and the

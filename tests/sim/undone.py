@@ -12,7 +12,6 @@ import pytest
 from agvent.broker.clients import clients
 from agvent.broker.clients.attachments import Attachments
 from agvent.broker.clients.clients import Clients
-from agvent.broker.clients.moves import Moves
 from agvent.broker.events.entry import EventEntry
 from agvent.broker.events.home import HomeArrivals
 from agvent.broker.events.transit import Transit
@@ -192,7 +191,3 @@ def confirms_before_its_record(patch: pytest.MonkeyPatch) -> None:
 
 def leaves_torn_what_was_torn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(HomeArrivals, "restart", lambda arrivals: None)
-
-
-def leaves_what_was_advertised_before(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Moves, "_disinherit", lambda moves, client: None)

@@ -219,6 +219,16 @@ class Ledger:
         it is due, what clients were told decides (promises.py)."""
         for late in self.late:
             self._judge(late, lost)
+            publication = late.record.publication
+            for home, heads in late.homes.items():  # and to a client that has moved on since, and left its part here
+                known = [
+                    one for one in self.versions.get((home, heads.incarnation), []) if one.opened <= heads.position
+                ]
+                self.allowed |= {
+                    DueDelivery(one.client, one.id, publication.publisher, publication.sequence)
+                    for one in known
+                    if one.closed and is_for(late, one)
+                }
 
     def _judge(self, accepted: AcceptedEvent, lost: set[tuple[str, int]]) -> dict[str, set[DueDelivery]]:
         """To whom an event is due by this entry, for each home."""

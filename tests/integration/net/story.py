@@ -41,6 +41,12 @@ class Node(msgspec.Struct):
 
     name: str
     homes: list[str]
+    is_over: bool = False
+    crashes: int = 0
+
+    @property
+    def client(self) -> str:
+        return self.name
 
 
 class Story:
@@ -53,6 +59,14 @@ class Story:
         self.history = RunHistory([], [], [], [], {})
         self.published: dict[str, list[int]] = {}  # publisher -> values it was told are safe
         self.under_way = asyncio.Event()  # some fifty were
+
+    @property
+    def brokers(self) -> dict[str, Node]:
+        """Any may have been killed."""
+        return {name: Node(name, [], crashes=1) for name in self.fleet.members}
+
+    def living(self) -> list[Node]:
+        return list(self.clients.values())
 
     def address(self, broker: str) -> str:
         return str(self.fleet.members[broker].address)
@@ -96,7 +110,7 @@ class Story:
             hear = client._connection._on_messages
 
             def told(messages: list[AnyMessage]) -> None:
-                self.history.told += [ClientTold(0, name, message) for message in messages]
+                self.history.told += [ClientTold(0, name, message, process=name) for message in messages]
                 hear(messages)
 
             client._connection._on_messages = told
@@ -114,6 +128,7 @@ class Story:
     def violations(self) -> list[str]:
         """What the simulator's checkers say of what happened here."""
         self.history.on_disk.clear()
+        self.history.read = None
         for name, member in self.fleet.members.items():
             data = member.folder / "data"
             incarnation = identity_of(data).incarnation

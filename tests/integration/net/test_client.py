@@ -473,7 +473,7 @@ def test_a_client_that_no_broker_has_is_told_so(url: str, monkeypatch: pytest.Mo
         async with asyncio.timeout(20), connect(url, name="ada"):
             raise AssertionError("it is attached")
 
-    with pytest.raises(CallerError, match="came back before it had what waited"):
+    with pytest.raises(CallerError, match="moved back before it took"):
         asyncio.run(story())
 
 

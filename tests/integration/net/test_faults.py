@@ -282,10 +282,10 @@ def test_a_damaged_journal_is_refused_and_repaired_on_demand(tmp_path: Path) -> 
             code, said = await asyncio.to_thread(agvent, "broker", "--config", str(tmp_path / "B1" / "broker.toml"))
             assert (code, f"hint: agvent journal repair {journal} says what would be lost" in said) == (3, True)
             code, said = await asyncio.to_thread(agvent, "journal", "repair", str(journal))
-            assert re.search(r"\n\d+ whole records stand after it, .*: 1 Accepted, ", said)
+            assert re.search(r"\n\d+ whole records follow the damage, .*: 1 Accepted, ", said)
             assert (code, said.splitlines()[-1]) == (
                 1,
-                "a repair loses all of the above, and what came after it; --yes does it",
+                "a repair loses all of the above, and everything after it; --yes repairs it",
             )
             assert segment.exists()
             assert (await asyncio.to_thread(agvent, "journal", "repair", str(journal), "--yes"))[0] == 0

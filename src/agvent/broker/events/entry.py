@@ -203,10 +203,11 @@ class EventEntry:
     def _unanswered(self, type: str | None, ancestors: tuple[str, ...]) -> list[str]:
         """The homes that may want an event of a type, as far as is known here."""
         table, interests, name = self.tables.advertisements, self.tables.interests, self.tables.name
-        if type is not None and interests.unanswered(table.version(name)):
-            return interests.unanswered(table.since(name, type, ancestors))
         if type is not None:
-            return []  # everybody has answered everything: the common case, which looks at no type
+            # The common case looks at no type. One that was withdrawn while its event waited is new to everybody.
+            if type in table.reach(name) and not interests.unanswered(table.version(name)):
+                return []
+            return interests.unanswered(table.since(name, type, ancestors))
         unheard = interests.unheard()
         if unheard and table.is_silent(name):
             self.out.notify(SpeaksUntyped())

@@ -117,10 +117,13 @@ class RecentHops:
         self._ring.append(NotedHop(id.publisher, id.sequence, id.sequence, fast, hop))
 
     def _copies(self, copies: Copies, what: str, peer: str, now: int) -> None:
+        """Late copies are left out: a home that has not answered an advertisement gets one whether it wants it or not.
+        Where one is delivered, its arrival is noted."""
         publication = copies.publication
-        homes = tuple(target.home for target in copies.targets)
+        homes = tuple(target.home for target in copies.targets if not target.late)
         life = ("migrated",) if what == "sent" and has_cargo(publication.event) else ()
-        self._ring.append(_noted(publication, TracedHop(now, what, self.broker, peer, homes), life=life))
+        if homes:
+            self._ring.append(_noted(publication, TracedHop(now, what, self.broker, peer, homes), life=life))
         self.counts["copies_sent" if what == "sent" else "copies_received"] += publication.count
 
     def _records(self, effect: Append, now: int) -> None:
@@ -146,7 +149,7 @@ class RecentHops:
         publication = record.publication
         if isinstance(record, Accepted):
             fault = next((answered.fault for answered in record.entered.answers if answered.fault), "")
-            homes = tuple(target.home for target in record.targets)
+            homes = tuple(target.home for target in record.targets if not target.late)
             life: tuple[str, ...] = ()
             if record.outcome is None and has_cargo(publication.event):
                 life = ("created", "admitted", "executed") if record.entered.answers else ("created", "admitted")
@@ -157,7 +160,8 @@ class RecentHops:
         else:
             hop = TracedHop(now, "arrived", self.broker, "", (), tuple(client for client, _ in record.deliveries))
             life = ("delivered",) if hop.clients and has_cargo(publication.event) else ()
-            self._ring.append(_noted(publication, hop, record.places, life=life))
+            if hop.clients or not record.late:
+                self._ring.append(_noted(publication, hop, record.places, life=life))
             self.counts["events_arrived"] += publication.count
             self.counts["deliveries_queued"] += _deliveries(record)
 
