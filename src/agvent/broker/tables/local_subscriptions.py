@@ -161,7 +161,8 @@ class LocalSubscriptions:
     def _owed(self, position: int, *, late: bool) -> list[Version]:
         """The versions that are closed, and were in force for a copy."""
         if late:  # of one that was replaced, the version in its place decides; a client that moved has left the last
-            return [one for one in self.replaced if position < one.closed and one.subscription.id not in self.current]
+            last = {one.subscription.id: one for one in self.replaced if one.subscription.id not in self.current}
+            return [one for one in last.values() if position < one.closed]
         return [one for one in self.replaced if one.opened <= position < one.closed]
 
     def match_lines(
