@@ -76,9 +76,9 @@ class Console:
                 return printed
 
     def _replaced(self, text: str) -> str:
-        for shown, used in self._instead.items():
-            text = text.replace(shown, used)
-        return text
+        """All at once: a free port may hold the digits of one that a page shows."""
+        shown = sorted(self._instead, key=len, reverse=True)
+        return re.sub("|".join(map(re.escape, shown)), lambda found: self._instead[found[0]], text) if shown else text
 
     def _output(self, command: str) -> str:
         return subprocess.run(
