@@ -290,9 +290,16 @@ class Moves:
         for one in [one for one in self.tables.local.current.values() if one.client == key]:
             self.changes.close(one.subscription.id, replaced=True)
         table, name = self.tables.advertisements, self.tables.name
-        if self.tables.deliveries.current(name_of(key)) == key:
-            for type in table.types_of(name, name_of(key)):
-                self.gossip.change(tombstone(table.version(name) + 1, name_of(key), type.name))
+        for type in self._withdrawn_with(key):
+            self.gossip.change(tombstone(table.version(name) + 1, name_of(key), type))
+
+    def _withdrawn_with(self, key: str) -> tuple[str, ...]:
+        """The types that end with a part. Where the client came back and went on before it heard so, the part it has
+        now says nothing for itself: only types that it said again stay."""
+        current = self.tables.deliveries.current(name_of(key))
+        if current == key:
+            return tuple(type.name for type in self.tables.advertisements.types_of(self.tables.name, name_of(key)))
+        return self.tables.deliveries.inherited(current) if current in self.tables.deliveries.clients else ()
 
     def is_drained(self, client: HomeClient) -> bool:
         """Is there nothing here for a client, nor anything to come?"""
