@@ -21,7 +21,8 @@ A retry under a new number could publish twice; no retry could lose the event. U
 recognises the repeat. Another broker cannot: it has not seen the first one. So publications that were sent elsewhere
 say so (`retried`), and the homes drop the second copy.
 
-After a move the new home is told everything that is to hold, then where the client was before, then the rest.
+After a move the new home is told everything that some home has confirmed, then where the client was before, then the
+rest.
 
 Cost: memory for all that is unacknowledged and unanswered, which the driver has to bound. The session outlives its
 links, not its process: what it keeps would have to be saved for that.
@@ -108,6 +109,7 @@ class Session:
         self.types: dict[str, Advertise] = {}
         self.subscriptions: dict[str, Subscribe] = {}
         self._standing: dict[tuple[type, str], Advertise | Subscribe] = {}  # of these, what its home has confirmed
+        self._known: set[str] = set()  # subscriptions that some home has confirmed
         self._sequences = [0, 0]  # durable, fast
         self._tried = [0, 0]  # the highest that were sent to any broker
         self._sent_to: dict[str, tuple[int, int]] = {}  # broker before -> what was then the highest
@@ -163,6 +165,7 @@ class Session:
     def unsubscribe(self, id: str) -> int:
         self._supersede(id, Subscribe, Unsubscribe)
         self.subscriptions.pop(id, None)
+        self._known.discard(id)
         self._standing.pop((Subscribe, id), None)
         return self._ask(Unsubscribe(self._next_request(), id))
 
@@ -362,6 +365,8 @@ class Session:
         standing: dict[str, Any] = self.subscriptions if isinstance(asked, Subscribe) else self.types
         if not isinstance(answer, Refused):
             self._standing[place] = asked
+            if isinstance(asked, Subscribe):
+                self._known.add(asked.subscription.id)
         elif place in self._standing:
             standing[_subject(asked)] = self._standing[place]
         else:
@@ -476,10 +481,11 @@ class Session:
 
     def _in_order_of_moving(self) -> list[Request]:
         """The unanswered requests. Where one is a Move, the new home learns first of what it answers for: it will tell
-        the old one to close."""
+        the old one to close. A subscription that no home has confirmed is new to it: no other answers for what entered
+        before."""
         if not any(isinstance(request, Move) for request in self.requests.values()):
             return list(self.requests.values())
-        return sorted(self.requests.values(), key=_turn)
+        return sorted(self.requests.values(), key=self._turn)
 
     def _step_over_versions(self, highest: int) -> None:
         """An earlier process of this name has versions of its subscriptions there, and what this one has asked so far
@@ -561,10 +567,11 @@ class Session:
         """A standing request in place of an unanswered one of the same purpose."""
         self.requests[request.request] = request
 
-
-def _turn(request: Request) -> int:
-    """When a client that moved says it."""
-    return 0 if isinstance(request, (Advertise, Subscribe)) else 1 if isinstance(request, Move) else 2
+    def _turn(self, request: Request) -> int:
+        """When a client that moved says it."""
+        if isinstance(request, Advertise) or (isinstance(request, Subscribe) and _subject(request) in self._known):
+            return 0
+        return 1 if isinstance(request, Move) else 2
 
 
 def _subject(request: Request) -> str:
