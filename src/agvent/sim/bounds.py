@@ -53,19 +53,20 @@ LOSSY: Final = frozenset({"CLIENT_DELIVERIES_MAX", "CLIENT_QUEUE_BYTES_MAX", "CO
 """Where these are small, events are let go with a gap notice."""
 
 
-def drawn(random: Random) -> dict[str, int]:
-    """The limits of one world: all real, some small, or nearly all small."""
+def drawn(random: Random, *, brokers: int) -> dict[str, int]:
+    """The limits of one world with so many brokers: all real, some small, or nearly all small."""
     share = random.choice((0.0, 0.15, 0.15, 0.4, 0.9))
     without = LOSSY if random.random() < 0.5 else frozenset[str]()
     found = {
         name: random.choice(few) for name, few in SMALLER.items() if random.random() < share and name not in without
     }
-    return consistent(found)
+    return consistent(found, brokers)
 
 
-def consistent(found: dict[str, int]) -> dict[str, int]:
+def consistent(found: dict[str, int], brokers: int) -> dict[str, int]:
     """The same, with those that stand in a relation to others: a batch fits into a chunk, a home's part into the
-    whole."""
+    whole. A broker that holds fewer copies than there are homes is legal and hopelessly slow: it tries again, and again
+    gives up the copy that another one waits for."""
 
     def of(name: str) -> int:
         value: int = found.get(name, getattr(limits, name))
@@ -74,6 +75,7 @@ def consistent(found: dict[str, int]) -> dict[str, int]:
     if "CHUNK_BYTES_MAX" in found:
         found["BATCH_BYTES_MAX"] = min(of("BATCH_BYTES_MAX"), of("CHUNK_BYTES_MAX") * 3 // 4)
     if "COPIES_MAX" in found:
+        found["COPIES_MAX"] = max(found["COPIES_MAX"], brokers)
         found["HOME_COPIES_MAX"] = min(of("HOME_COPIES_MAX"), of("COPIES_MAX"))
     found["PUBLISH_UNDER_WAY_MAX"] = of("PUBLISH_EVENTS_MAX") + of("BATCH_EVENTS_MAX")
     return found

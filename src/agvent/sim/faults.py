@@ -10,13 +10,18 @@ from random import Random
 from typing import Any
 
 from agvent.broker.interface import Forget
+from agvent.sim.moments import Moments
 from agvent.sim.network import GOOD, Conditions
-from agvent.sim.nodes import FSYNC_US, BrokerNode, ClientNode
+from agvent.sim.nodes import BrokerNode, ClientNode
 from agvent.sim.traps import TRAPS, Trap
 from agvent.sim.world import World
 
 CLOCK_JUMPS_US = (-86_400_000_000, -3_600_000_000, -1_000_000, 1_000_000, 3_600_000_000, 86_400_000_000)
 """How a machine's clock may be set between two processes."""
+
+
+GOOD_SYNC_US = 1_000
+"""How long a sync takes when everything is mended."""
 
 
 class Faults:
@@ -27,11 +32,9 @@ class Faults:
         self.has_clocks = "clock" in kinds
         self.random: Random = world.random
 
-    def schedule(self, count: int, duration_us: int) -> None:
+    def schedule(self, count: int, moments: Moments) -> None:
         for _ in range(count if self.kinds else 0):
-            self.world.at(
-                self.world.now + self.random.randrange(duration_us), self._strike, self.random.choice(self.kinds)
-            )
+            self.world.at(moments.draw(), self._strike, self.random.choice(self.kinds))
 
     def _strike(self, kind: str) -> None:
         strike: Callable[[int], str] = getattr(self, f"_{kind}")
@@ -87,13 +90,14 @@ class Faults:
         return self._worsen_between(a, b, lasts, conditions)
 
     def _worsen_between(self, a: str, b: str, lasts: int, conditions: Conditions) -> str:
-        self._set_conditions([(a, b), (b, a)], conditions)
-        self._later(lasts, self._set_conditions, [(a, b), (b, a)], GOOD)
+        for path in (both := [(a, b), (b, a)]):
+            self.world.network.paths[path].conditions = conditions
+        self._later(lasts, self._set_usual, both)
         return f"{a} – {b}"
 
-    def _set_conditions(self, paths: list[tuple[str, str]], conditions: Conditions) -> None:
+    def _set_usual(self, paths: list[tuple[str, str]]) -> None:
         for path in paths:
-            self.world.network.paths[path].conditions = conditions
+            self.world.network.paths[path].conditions = self.world.network.paths[path].usual
 
     # Brokers
 
@@ -153,14 +157,14 @@ class Faults:
         """A sync takes so long that a crash finds much unsynced."""
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
         node.fsync_us = self.random.randrange(20_000, 500_000)
-        self._later(lasts, setattr, node, "fsync_us", FSYNC_US)
+        self._later(lasts, setattr, node, "fsync_us", node.usual_sync_us)
         return node.name
 
     def _stall(self, lasts: int) -> str:
         """A disk that takes seconds for a sync."""
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
         node.fsync_us = self.random.randrange(1_000_000, 5_000_000)
-        self._later(lasts, setattr, node, "fsync_us", FSYNC_US)
+        self._later(lasts, setattr, node, "fsync_us", node.usual_sync_us)
         return node.name
 
     def _full_disk(self, lasts: int) -> str:
@@ -253,7 +257,7 @@ class Faults:
         for path in self.world.network.paths.values():
             path.cut, path.conditions = False, GOOD
         for node in self.world.brokers.values():
-            node.fsync_us, node.disk.is_full = FSYNC_US, False
+            node.fsync_us, node.disk.is_full = GOOD_SYNC_US, False
             if not node.alive and not node.left:
                 node.start()
             if node.paused:

@@ -82,9 +82,10 @@ class AcceptedEvent(msgspec.Struct):
     homes: dict[str, Heads]
     version: int
 
-    def is_late_for(self, home: str) -> bool:
-        """Did the entry not know what this home wants?"""
-        return any(target.late and target.home == home for target in self.record.targets)
+    @property
+    def late_homes(self) -> tuple[str, ...]:
+        """Those of which the entry did not know what they want, if it had heard of their stream at all."""
+        return tuple(target.home for target in self.record.targets if target.late)
 
 
 def _is_late(record: Visited, broker: str) -> bool:
@@ -141,8 +142,8 @@ class Ledger:
             event = EventId(publication.publisher, publication.sequence)
             for home, found in self._judge(accepted, lost).items():
                 due[event, home] = due.get((event, home), found) & found
-                if accepted.is_late_for(home):
-                    due[event, home] = set()
+            for home in accepted.late_homes:
+                due[event, home] = set()
         self._judge_late(lost)
         self.due: set[DueDelivery] = set().union(*due.values())
 

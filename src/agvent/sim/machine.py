@@ -17,5 +17,11 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     save_us: int = 20_000
     """How long it takes to write a snapshot."""
 
+    sync_us: tuple[int, ...] = (1_000,)
+    """How long a disk takes for a sync: each broker's has one of these."""
+
+    delay_us: tuple[int, ...] = (2_000,)
+    """How long a frame takes: each link has one of these."""
+
     done_us: int = 0
     """How long a client takes until it is done with a delivery; 0: it is done when it is given."""

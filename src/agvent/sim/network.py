@@ -27,6 +27,7 @@ class LinkDirection(msgspec.Struct):
     """One direction of a link, now."""
 
     conditions: Conditions
+    usual: Conditions = GOOD
     cut: bool = False
     free_at: int = 0  # when the last frame has left, if bandwidth is bounded
 
@@ -41,8 +42,8 @@ class Network:
         self.lost = 0
 
     def connect(self, a: str, b: str, conditions: Conditions = GOOD) -> None:
-        self.paths[a, b] = LinkDirection(conditions)
-        self.paths[b, a] = LinkDirection(conditions)
+        self.paths[a, b] = LinkDirection(conditions, conditions)
+        self.paths[b, a] = LinkDirection(conditions, conditions)
 
     def arrivals(self, a: str, b: str, frame: bytes, now: int) -> list[tuple[int, bytes]]:
         path, random = self.paths[a, b], self.random

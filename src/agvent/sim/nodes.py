@@ -44,7 +44,6 @@ from agvent.wire.messages import AnyMessage
 if TYPE_CHECKING:
     from agvent.sim.world import World
 
-FSYNC_US = 1_000
 MEASURE_US = 1_000_000
 RETRY_US = int(limits.JOURNAL_RETRY_SECONDS * 1e6)
 TURNED_AWAY_US = 5_000_000
@@ -147,7 +146,7 @@ class BrokerNode(Node):
     def __init__(self, world: World, name: str, make: type[Broker] = Broker) -> None:
         super().__init__(world, name)
         self.disk = Disk()
-        self.fsync_us = FSYNC_US
+        self.fsync_us = self.usual_sync_us = world.any_of(world.machine.sync_us)
         self.clock_us = 0  # how far its clock is ahead; a process never sees it change
         self.incarnation = 1
         self.left = False  # for good
@@ -270,8 +269,7 @@ class BrokerNode(Node):
         self.later(self._ran_at(), self.give, [Executed(effect.number, decision)])
 
     def _ran_at(self) -> int:
-        choices = self.world.machine.run_us
-        return self.world.now + (choices[0] if len(choices) == 1 else self.world.random.choice(choices))
+        return self.world.now + self.world.any_of(self.world.machine.run_us)
 
     def _forgotten(self, effect: Forgotten) -> None:
         self.left = True

@@ -12,6 +12,7 @@ from agvent.sim.bounds import bounded
 from agvent.sim.checkers import CHECKERS
 from agvent.sim.faults import Faults
 from agvent.sim.ledger import Ledger
+from agvent.sim.moments import Moments
 from agvent.sim.scenario import MIXES, Scenario
 from agvent.sim.topology import TOPOLOGIES
 from agvent.sim.trace import Trace
@@ -60,8 +61,9 @@ def _simulated(scenario: Scenario, trace: Trace | None, make: type[Broker]) -> W
     faults = Faults(world, scenario.kinds or MIXES[scenario.faults])
     actors.attach()
     world.run(world.now + 2_000_000)
-    actors.schedule()
-    faults.schedule(scenario.fault_count, scenario.workload.duration_us)
+    moments = Moments(world, scenario.workload)
+    actors.schedule(moments)
+    faults.schedule(scenario.fault_count, moments)
     world.run(world.now + scenario.workload.duration_us)
     faults.mend_all()
     actors.all_back()

@@ -12,7 +12,7 @@ import msgspec
 
 from agvent.sim.bounds import SECOND, drawn
 from agvent.sim.machine import Machine
-from agvent.sim.topology import TOPOLOGIES
+from agvent.sim.topology import ABDES_BROKERS, TOPOLOGIES
 
 MIXES: Final[dict[str, tuple[str, ...]]] = {
     "none": (),
@@ -49,6 +49,7 @@ FAULTS: Final[dict[str, float]] = (
 
 DOINGS: Final = (
     "subscribe", "replace", "unsubscribe", "advertise", "unadvertise", "leave", "burst", "succeed", "guest", "context",
+    "flap", "hop", "say_again",
 )  # fmt: skip
 """What clients may do beside publishing; workload.py says what each is."""
 
@@ -67,6 +68,9 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
     large: bool = False
     """Have some events a payload that travels in parts?"""
+
+    moments: int = 0
+    """Doings and faults gather around so many moments, where one meets what another has begun; 0: they are spread."""
 
 
 class Scenario(msgspec.Struct, frozen=True, kw_only=True):
@@ -112,22 +116,26 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
     seldom."""
     random = Random(f"swarm {seed}")
     graph, has_couriers = random.choice(list(TOPOLOGIES)), random.random() < 0.15
-    lasting = random.choice((6, 12, 12, 25)) * SECOND
+    lasting = random.choice((3, 8, 12, 20)) * SECOND
     workload = Workload(
         clients=random.randint(2, 6),
-        actions=random.choice((20, 60, 60, 120)),
+        actions=random.choice((30, 60, 100, 150)),
         duration_us=lasting,
         couriers=couriers or has_couriers,
         doings=tuple(doing for doing in DOINGS if random.random() < 0.6),
         large=random.random() < 0.2,
+        moments=random.choice((0, 2, 4, 8)),
     )
-    few = drawn(random)
+    brokers = random.choice((2, 3, 3, 4, 5, 8))
+    few = drawn(random, brokers=ABDES_BROKERS if (topology or graph) == "abdes" else brokers)
     is_slow_to_publish = not few.keys().isdisjoint(("PUBLISH_CREDIT", "PUBLISH_EVENTS_MAX", "PUBLISH_BYTES_MAX"))
     slowest = 100_000 if is_slow_to_publish else 3 * SECOND  # or a burst takes longer than anybody waits
     machine = Machine(
         turn_us=random.choice((0, 200, 2_000, 10_000, 60_000)),
         run_us=random.choice(((3_000,), (500, 3_000, 100_000), (10_000, slowest))),
         save_us=random.choice((1_000, 20_000, 400_000)),
+        sync_us=random.choice(((1_000,), (1_000, 40_000), (30_000, 400_000))),
+        delay_us=random.choice(((2_000,), (2_000, 60_000), (500, 150_000))),
         done_us=random.choice((0, 0, 50_000, 2 * SECOND)),
     )
     kinds = tuple(kind for kind, share in FAULTS.items() if random.random() < share)
@@ -137,8 +145,8 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
         seed=seed,
         topology=topology or graph,
         faults=SWARM,
-        brokers=random.choice((2, 3, 3, 4, 5, 8)),
-        fault_count=random.choice((0, 2, 5, 12)),
+        brokers=brokers,
+        fault_count=random.choice((0, 3, 8, 16)),
         workload=workload,
         kinds=kinds or ("crash",),
         limits={"GUEST_WAIT_US": 10 * SECOND, **few},

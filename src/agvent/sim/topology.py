@@ -16,6 +16,8 @@ ABDES: Final[tuple[Edge, ...]] = (
 )  # fmt: skip
 """The twelve servers of ABDES figs. 5–7."""
 
+ABDES_BROKERS: Final = 12
+
 
 def _names(count: int) -> list[str]:
     return [f"B{number}" for number in range(1, count + 1)]

@@ -13,6 +13,7 @@ import msgspec
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent
+from agvent.sim.moments import Moments
 from agvent.sim.nodes import ClientNode
 from agvent.sim.scenario import Workload
 from agvent.sim.world import World
@@ -34,6 +35,7 @@ class Actors:
         self.advertised: dict[str, list[str]] = {}
         self.ended: dict[str, tuple[dict[str, None], dict[str, None]]] = {}  # subscriptions, types that a client ended
         self._ids = self._lives = self._guests = 0
+        self._busy = ""
 
     def attach(self) -> None:
         """Every client to a broker, with an advertisement or a subscription to begin with."""
@@ -47,14 +49,15 @@ class Actors:
             if not number % 2:
                 self._advertise(name)
 
-    def schedule(self) -> None:
-        """Spreads the actions over the chaos phase."""
-        start = self.world.now
+    def schedule(self, moments: Moments) -> None:
+        """Spreads the actions over the chaos phase, or around its moments."""
         for _ in range(self.workload.actions):
-            self.world.at(start + self.random.randrange(self.workload.duration_us), self.act)
+            self.world.at(moments.draw(), self.act)
 
     def act(self) -> None:
-        name = self.random.choice(self.names)
+        if not self.workload.moments or self._busy not in self.names or self.random.random() < 0.4:
+            self._busy = self.random.choice(self.names)  # where doings gather, some are of one client
+        name = self._busy
         if self.workload.doings:
             weights = [SWARMING[doing] for doing in self.workload.doings]
             doing = self.random.choices(("publish", *self.workload.doings), (40, *weights))[0]
@@ -235,6 +238,34 @@ class Actors:
             node.leave()
             self.world.at(self.world.now + self.random.randrange(100_000, 5_000_000), self.back, name)
 
+    def _flap(self, name: str) -> None:
+        """The client's link breaks, and is there again before everybody has noticed."""
+        node = self._node(name)
+        if node.ends:
+            node.leave()
+            self.world.at(self.world.now + self.random.choice((1, 3_000, 50_000)), self.back, name)
+
+    def _hop(self, name: str) -> None:
+        """The client goes to another broker, or to one where it was, and often on before anything is settled."""
+        node = self._node(name)
+        stayed = [one.name for one in self.world.brokers.values() if not one.left and one.name != node.home]
+        if not stayed or not node.ends or not node.session.broker:
+            return
+        self.world.move(node.name, self.random.choice([*stayed, *(home for home in node.homes if home in stayed)]))
+        if self.random.random() < 0.4:
+            self.world.at(self.world.now + self.random.choice((5_000, 100_000, 1_000_000)), self._hop_on, node.client)
+
+    def _hop_on(self, name: str) -> None:
+        if name in self.names and not self._node(name).is_over:
+            self._hop(name)
+
+    def _say_again(self, name: str) -> None:
+        """The client asks for what it has: a type that it advertises, a subscription as it is."""
+        for type in [type for type in self.types if type.name in self.advertised[name]][:1]:
+            self._ask(name, "advertise", type)
+        for subscription in list(self.subscribed[name].values())[:1]:
+            self._open(name, subscription)
+
     def all_back(self) -> None:
         """Every client is attached again, and one whose process has ended has another; guests are gone."""
         for name in list(self.names):
@@ -255,6 +286,6 @@ DOINGS: Final = ("publish", "subscribe", "replace", "unsubscribe", "advertise", 
 WEIGHTS: Final = (60, 10, 6, 4, 5, 3, 5)
 SWARMING: Final = {
     "subscribe": 10, "replace": 10, "unsubscribe": 6, "advertise": 6, "unadvertise": 5, "leave": 5, "burst": 4,
-    "succeed": 4, "guest": 4, "context": 5,
+    "succeed": 4, "guest": 4, "context": 5, "flap": 6, "hop": 5, "say_again": 3,
 }  # fmt: skip
 """How often each is done in a world of the swarm that has it, beside 40 publications."""

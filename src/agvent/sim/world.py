@@ -118,7 +118,7 @@ class World:
         seed: int,
         edges: list[Edge],
         *,
-        conditions: Conditions = GOOD,
+        conditions: Conditions | None = None,
         trace: Trace | None = None,
         machine: Machine = MACHINE,
     ) -> None:
@@ -147,12 +147,12 @@ class World:
         self._under_way: dict[tuple[SeenEvent, str, str], deque[SeenHop]] = {}  # sent and not yet received
         self.build(edges, conditions)
 
-    def build(self, edges: list[Edge], conditions: Conditions = GOOD) -> None:
+    def build(self, edges: list[Edge], conditions: Conditions | None = None) -> None:
         """Lays links between brokers."""
         self.edges += edges
         self._broker_names = list(dict.fromkeys(name for edge in self.edges for name in edge))
         for a, b in edges:
-            self.network.connect(a, b, conditions)
+            self.network.connect(a, b, conditions or self._usual())
             self._neighbours.setdefault(a, []).append(b)
             self._neighbours.setdefault(b, []).append(a)
 
@@ -184,7 +184,7 @@ class World:
         self,
         process: str,
         home: str,
-        conditions: Conditions = GOOD,
+        conditions: Conditions | None = None,
         *,
         client: str = "",
         life: int = 0,
@@ -198,11 +198,11 @@ class World:
     def move(self, client: str, home: str) -> None:
         """A client goes to another broker."""
         if client not in self._neighbours.get(home, []):
-            self._wire(client, home, GOOD)
+            self._wire(client, home)
         self.clients[client].move(home)
 
-    def _wire(self, client: str, home: str, conditions: Conditions) -> None:
-        self.network.connect(client, home, conditions)
+    def _wire(self, client: str, home: str, conditions: Conditions | None = None) -> None:
+        self.network.connect(client, home, conditions or self._usual())
         self._neighbours.setdefault(home, []).append(client)
         if self.brokers[home].alive:
             self.brokers[home].open(client)
@@ -210,6 +210,15 @@ class World:
     def living(self) -> list[ClientNode]:
         """The processes of clients that have not ended."""
         return [node for node in self.clients.values() if not node.is_over]
+
+    def any_of(self, choices: tuple[int, ...]) -> int:
+        """One of them; where there is only one, nothing is drawn."""
+        return choices[0] if len(choices) == 1 else self.random.choice(choices)
+
+    def _usual(self) -> Conditions:
+        """Those of a new link."""
+        delay_us = self.any_of(self.machine.delay_us)
+        return GOOD if delay_us == GOOD.delay_us else Conditions(delay_us=delay_us)
 
     # Time
 
