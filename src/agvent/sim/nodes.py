@@ -150,6 +150,7 @@ class BrokerNode(Node):
         self.clock_us = 0  # how far its clock is ahead; a process never sees it change
         self.incarnation = 1
         self.left = False  # for good
+        self.kept: list[Record] = []  # everything that came to be on its disk, in this incarnation
         self.crashes = 0
         self.make = make
         self.steps = 0
@@ -187,6 +188,7 @@ class BrokerNode(Node):
         for peer in self.world.peers(self.name):
             self._connect(peer)
         self.do([])
+        self.world.restarts.started(self)
 
     def restart(self) -> None:
         """Switches it on again, unless it has left."""
@@ -210,6 +212,12 @@ class BrokerNode(Node):
             self.world.history.lost_disks.append((self.name, self.incarnation))
             self.disk = Disk()
             self.incarnation += 1
+            self.kept = []
+
+    @property
+    def unsynced(self) -> list[Record]:
+        """What its broker has written down and no sync has brought to its disk."""
+        return self._records
 
     @property
     def now(self) -> int:
@@ -325,6 +333,7 @@ class BrokerNode(Node):
         del self._records[:count]
         self._tries = 0
         self.world.synced(self, records)
+        self.world.restarts.synced(self, records)
         if self._image is not None:
             self._save(self._image)
         self._is_writing = False

@@ -22,6 +22,7 @@ from agvent.sim.machine import Machine
 from agvent.sim.memory_use import memory_use
 from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
+from agvent.sim.restarts import Restarts
 from agvent.sim.topology import Edge
 from agvent.sim.trace import Trace
 from agvent.sim.traps import Trap, kinds_of
@@ -142,6 +143,7 @@ class World:
         self._neighbours: dict[str, list[str]] = {}
         self._broker_names: list[str] = []
         self.most: dict[str, dict[str, int]] = {}  # broker -> the most that it kept in memory
+        self.restarts = Restarts(seed)
         self.traps: list[Trap] = []
         self.hops: list[SeenHop] = []
         self._under_way: dict[tuple[SeenEvent, str, str], deque[SeenHop]] = {}  # sent and not yet received
@@ -316,6 +318,7 @@ class World:
             most[what] = max(count, most.get(what, 0))
 
     def synced(self, node: BrokerNode, records: list[Record]) -> None:
+        node.kept += records
         for record in records:
             self.history.on_disk.append(OnDisk(self.now, node.name, node.incarnation, record))
 

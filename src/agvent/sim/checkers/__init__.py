@@ -12,6 +12,7 @@ from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.order import out_of_order
 from agvent.sim.checkers.promised import broken
+from agvent.sim.checkers.restarted import changed_by_restart
 from agvent.sim.checkers.routes import misrouted
 from agvent.sim.checkers.traffic import wasted
 from agvent.sim.checkers.unasked import unasked
@@ -35,4 +36,5 @@ CHECKERS: Final[dict[str, Checker]] = {
     "memory": unbounded,
     "traffic": wasted,
     "routes": misrouted,
+    "restarted": changed_by_restart,
 }
