@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 import msgspec
 
-from agvent.agents.execution.answers import Answers
 from agvent.broker.records import (
     Accepted,
     Arrived,
@@ -31,14 +30,11 @@ from agvent.broker.records import (
 )
 from agvent.broker.tables.journeys import instance_in, instance_of
 from agvent.event import Event, EventId
-from agvent.filters.evaluate import evaluate
-from agvent.filters.languages import parse
 from agvent.filters.subscription import Subscription
-from agvent.filters.tree import Condition
+from agvent.sim.oracle import Clause, Question, admits, clauses_of, entered
 from agvent.sim.world import OnDisk, RunHistory
 from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.client_messages import Deliver, Gap
-from agvent.wire.codec import decode_event
 from agvent.wire.names import name_of
 
 
@@ -57,7 +53,7 @@ class Known(msgspec.Struct):
     client: str
     id: str
     subscription: Subscription
-    condition: Condition
+    clauses: tuple[Clause, ...]
     version: int
     opened: int
     closed: int = 0
@@ -77,15 +73,24 @@ class AcceptedEvent(msgspec.Struct):
     advertisements."""
 
     record: Accepted
-    event: Event
+    question: Question
     at: int
     homes: dict[str, Heads]
     version: int
 
     @property
+    def event(self) -> Event:
+        return self.question.event
+
+    @property
     def late_homes(self) -> tuple[str, ...]:
         """Those of which the entry did not know what they want, if it had heard of their stream at all."""
         return tuple(target.home for target in self.record.targets if target.late)
+
+
+def accepted_event(record: Accepted, at: int, homes: dict[str, Heads], version: int) -> AcceptedEvent:
+    question = entered(record.publication.event, record.entered.answers)
+    return AcceptedEvent(record=record, question=question, at=at, homes=homes, version=version)
 
 
 def _is_late(record: Visited, broker: str) -> bool:
@@ -94,8 +99,7 @@ def _is_late(record: Visited, broker: str) -> bool:
 
 
 def matches(accepted: AcceptedEvent, known: Known) -> bool:
-    answers = Answers(accepted.record.entered.answers, accepted.event.cargo)
-    return evaluate(known.condition, accepted.event, answers) is True
+    return accepted.question.matches(known.clauses)
 
 
 def is_for(accepted: AcceptedEvent, known: Known) -> bool:
@@ -105,7 +109,7 @@ def is_for(accepted: AcceptedEvent, known: Known) -> bool:
         return False
     if not matches(accepted, known):
         return False
-    return not publication.to or evaluate(parse(publication.to), known.subscription.context or {}) is True
+    return admits(publication.to, known.subscription)
 
 
 class Ledger:
@@ -160,7 +164,12 @@ class Ledger:
                 id = subscription.id.partition("/")[2]
                 client = name_of(record.client)
                 known = Known(
-                    client, id, subscription, subscription.condition(), record.interest.version, record.position
+                    client=client,
+                    id=id,
+                    subscription=subscription,
+                    clauses=clauses_of(subscription),
+                    version=record.interest.version,
+                    opened=record.position,
                 )
                 known.ended = (client, id) in unsubscribed
                 self.versions.setdefault(broker, []).append(known)
@@ -175,9 +184,8 @@ class Ledger:
             elif isinstance(record, Accepted):
                 for publication in taken_apart(record.publication):
                     single = msgspec.structs.replace(record, publication=publication)
-                    event = decode_event(publication.event)
                     version = versions.get(on_disk.broker, 0)
-                    self.events.append(AcceptedEvent(single, event, on_disk.at, dict(here), version))
+                    self.events.append(accepted_event(single, on_disk.at, dict(here), version))
             elif isinstance(record, Arrived) and record.late and not record.lost:
                 self._late(on_disk, record, here)
             elif isinstance(record, Owned) and record.owner == on_disk.broker:
@@ -195,8 +203,7 @@ class Ledger:
         heads = here.get(on_disk.broker, Heads(on_disk.incarnation, 0))
         for publication in taken_apart(record.publication):
             accepted = Accepted(entered=record.entered, publication=publication, targets=(), at=on_disk.at)
-            event = decode_event(publication.event)
-            self.late.append(AcceptedEvent(accepted, event, on_disk.at, {on_disk.broker: heads}, 0))
+            self.late.append(accepted_event(accepted, on_disk.at, {on_disk.broker: heads}, 0))
 
     def _stopped(self, broker: str, record: Accepted | Visited) -> None:
         """What a route chose at a stop: subscriptions there, and homes that it will not go to."""

@@ -29,11 +29,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from agvent.event import Event, Value
-from agvent.filters.evaluate import evaluate
-from agvent.filters.languages import parse
+from agvent.event import Event
 from agvent.filters.subscription import Subscription
-from agvent.filters.tree import Condition
+from agvent.sim.oracle import Clause, Question, admits, clauses_of, published
 from agvent.sim.world import ClientCall, ClientTold, RunHistory
 from agvent.wire.batches import deliveries_in
 from agvent.wire.client_messages import Advertised, Deliver, Done, Gap, Published, Refused, Subscribed
@@ -55,6 +53,7 @@ class MadeEvent(msgspec.Struct):
     id: PublishedId
     process: str
     event: Event
+    question: Question
     to: str
     destinations: tuple[str, ...]
     expires: int
@@ -73,7 +72,7 @@ class AskedVersion(msgspec.Struct):
     client: str
     id: str
     subscription: Subscription
-    condition: Condition
+    clauses: tuple[Clause, ...]
     asked: int
     confirmed: int = NEVER
     changed: int = NEVER
@@ -140,7 +139,7 @@ class Promises:
                 client=call.client,
                 id=subscription.id,
                 subscription=subscription,
-                condition=subscription.condition(),
+                clauses=clauses_of(subscription),
                 asked=call.at,
             )
             self._change(call.process, subscription.id, call.at)
@@ -167,6 +166,7 @@ class Promises:
                 id=id,
                 process=call.process,
                 event=event,
+                question=published(event),
                 to=options.get("to", ""),
                 destinations=options.get("destinations", ()),
                 expires=options.get("expires", 0),
@@ -244,9 +244,7 @@ class Promises:
         """Does an event match a version of a subscription, and does its publisher want that subscriber?"""
         if made.destinations and wish.client not in made.destinations:
             return False
-        if evaluate(wish.condition, made.event, Answering(made.event)) is not True:
-            return False
-        return not made.to or evaluate(parse(made.to), wish.subscription.context or {}) is True
+        return made.question.matches(wish.clauses) and admits(made.to, wish.subscription)
 
     def owed(self) -> Iterator[tuple[OwedDelivery, MadeEvent, AskedVersion]]:
         """What must have been received: durable events that were accepted while a subscription was confirmed."""
@@ -286,24 +284,6 @@ class Promises:
             for gap in self.gaps
             if isinstance(message := gap.message, Gap) and not message.fast
         )
-
-
-class Answering:
-    """The behaviours of an event of a simulated world, called in this process."""
-
-    opaque = None
-
-    def __init__(self, event: Event) -> None:
-        self.event = event
-
-    def __call__(self, name: str, args: tuple[Value, ...]) -> Value:
-        if self.event.cargo is None:
-            return None
-        (given,) = args or (None,)
-        price = self.event.attributes.get("price")
-        if not isinstance(given, int) or not isinstance(price, int):
-            return None
-        return price > given if name == "is_dear" else 2 * given if name == "twice" else None
 
 
 def is_self_routing(event: Event) -> bool:

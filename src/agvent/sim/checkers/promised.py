@@ -26,4 +26,5 @@ def _is_spared(world: World, made: MadeEvent, wish: AskedVersion) -> bool:
     if subscriber.is_over or lost & {*subscriber.homes, *publisher.homes}:
         return True
     is_settled = made.is_settled and len(publisher.homes) == 1
-    return not is_settled and (wish.changed < NEVER or calls_behaviours(wish.condition))
+    calls = any(calls_behaviours(clause.condition) for clause in wish.clauses)
+    return not is_settled and (wish.changed < NEVER or calls)
