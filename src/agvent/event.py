@@ -55,6 +55,9 @@ class Kind(IntEnum):
     OBJECT = 7
 
 
+NULL, NUMBER, STRING, BOOL, TIME, BYTES, LIST, OBJECT = Kind
+"""The same by name: to look an enum's member up costs as much as to call a function."""
+
 KIND_OF_TYPE: dict[type, Kind] = {
     type(None): Kind.NULL,
     bool: Kind.BOOL,
@@ -75,8 +78,8 @@ def kind_of(value: object) -> Kind:
     kind = KIND_OF_TYPE.get(type(value))
     if kind is None:
         kind = _kind_of_subclass(value)
-    if kind is Kind.NUMBER and value != value:  # NaN is the one number unequal to itself
-        return Kind.NULL
+    if kind is NUMBER and value != value:  # NaN is the one number unequal to itself
+        return NULL
     return kind
 
 
@@ -102,18 +105,18 @@ def microseconds(time: datetime) -> int:
 def checked(value: Any, path: Path = ()) -> Value:
     """The value itself if every part of it may stand in an event, else an EventError that names the part."""
     kind = kind_of(value)
-    if kind is Kind.NUMBER:
+    if kind is NUMBER:
         if isinstance(value, int) and not limits.INT_MIN <= value <= limits.INT_MAX:
             shown = value if value.bit_length() < 128 else f"an integer of {value.bit_length()} bits"
             raise EventError(f"{name_of(path)}: {shown} does not fit in 64 bits")
-    elif kind is Kind.STRING:
+    elif kind is STRING:
         check_text(value, path)
-    elif kind is Kind.TIME:
+    elif kind is TIME:
         check_time(value, path)
-    elif kind is Kind.LIST or kind is Kind.OBJECT:
+    elif kind is LIST or kind is OBJECT:
         if len(path) >= limits.EVENT_DEPTH_MAX:
             raise EventError(f"{name_of(path)}: nested deeper than {limits.EVENT_DEPTH_MAX} levels")
-        if kind is Kind.LIST:
+        if kind is LIST:
             for position, item in enumerate(value):
                 checked(item, (*path, position))
         else:
@@ -166,7 +169,7 @@ def name_of(path: Path) -> str:
 def equal(a: Any, b: Any) -> bool:
     """Are two values of one kind and equal? Null equals nothing; lists and objects equal nothing (JMS has none)."""
     kind = kind_of(a)
-    return Kind.NULL < kind < Kind.LIST and kind is kind_of(b) and bool(a == b)
+    return NULL < kind < LIST and kind is kind_of(b) and bool(a == b)
 
 
 class EventId(NamedTuple):

@@ -6,7 +6,7 @@ change in the middle of a step the rest are asked one by one. So this changes no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -43,8 +43,10 @@ class Prefetch:
         }
         self._events: dict[int, tuple[Publication, Event]] = {}
 
-    def look(self, inputs: Iterable[Input]) -> None:
+    def look(self, inputs: Sequence[Input]) -> None:
         """Looks at what came in."""
+        if len(inputs) < EVENTS_MIN:
+            return
         sought = self._sought(inputs)
         if len(sought) < EVENTS_MIN:
             return

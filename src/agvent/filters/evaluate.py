@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
-from agvent.event import TYPES, Event, Int32, Kind, Value, checked, equal, event_of, kind_of
+from agvent.event import NULL, TYPES, Event, Int32, Kind, Value, checked, equal, event_of, kind_of
 from agvent.filters import functions
 from agvent.filters.arithmetic import computed
 from agvent.filters.memo import memoised
@@ -151,7 +151,7 @@ def _of_type(name: str, found: Value) -> bool | None:
     if name == "nan":
         return found != found if isinstance(found, float) else None
     kind = kind_of(found)
-    if kind is Kind.NULL:
+    if kind is NULL:
         return None
     match name:
         case "int32":
@@ -201,7 +201,7 @@ def compared(op: str, left: Any, right: Any, unlike: bool | None) -> bool | None
 
 def _value(node: Expression, event: Event, behaviours: Behaviours | None) -> Value:
     found = _found(node, event, behaviours)
-    return None if kind_of(found) is Kind.NULL else found
+    return None if kind_of(found) is NULL else found
 
 
 def _found(node: Expression, event: Event, behaviours: Behaviours | None) -> Value:

@@ -105,7 +105,8 @@ class Node:
     def _frame(self, peer: str, data: bytes) -> None:
         if peer in self.ends:
             self.touched[peer] = None
-            self.happened(peer, self.ends[peer].receive(data, self.world.now))
+            if what := self.ends[peer].receive(data, self.world.now):
+                self.happened(peer, what)
             self.pump()
 
     def send(self, peer: str, message: AnyMessage) -> None:
@@ -133,7 +134,8 @@ class Node:
         self._poll_at = 0
         for peer in list(self.ends):
             self.touched[peer] = None
-            self.happened(peer, self.ends[peer].poll(self.world.now))
+            if what := self.ends[peer].poll(self.world.now):
+                self.happened(peer, what)
         self.pump()
 
     def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:

@@ -7,7 +7,9 @@ from, so that what runs here is what runs in a worker.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from types import CodeType
+from typing import Any, Final
 
 from agvent.agents.authoring.program import Program
 from agvent.agents.authoring.purity import copied
@@ -30,6 +32,15 @@ from agvent.agents.travel.replay import ProgramMoved, Replay
 from agvent.agents.travel.stop import Decision, Stop
 from agvent.errors import AdmissionError, SecretError, WireError
 from agvent.wire.parts import Answered
+
+PROGRAMS_KEPT: Final = 64
+"""Compiled programs of this process: a simulator starts a sandbox for each broker of each run."""
+
+
+@lru_cache(PROGRAMS_KEPT)
+def _compiled(text: str, type: str) -> CodeType:
+    """The code of a program; each sandbox has its own globals to run it in."""
+    return compile(text, f"<{type}>", "exec")
 
 
 class TrustedSandbox:
@@ -97,6 +108,6 @@ class TrustedSandbox:
     def _load(self, program: Program) -> dict[str, Any]:
         if program.hash not in self._loaded:
             scope: dict[str, Any] = {}
-            exec(compile(program.text, f"<{program.type}>", "exec"), scope)
+            exec(_compiled(program.text, program.type), scope)
             self._loaded[program.hash] = scope
         return self._loaded[program.hash]

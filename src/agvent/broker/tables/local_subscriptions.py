@@ -83,7 +83,7 @@ class LocalSubscriptions:
             opened=record.position,
             moved=moved,
         )
-        self._file(subscription)
+        self._file(self.current[subscription.id])
 
     def closed(self, record: Closed) -> None:
         assert record.position == self.position + 1
@@ -120,10 +120,10 @@ class LocalSubscriptions:
             self.replaced.append(version)
         else:
             self.current[subscription.id] = version
-            self._file(subscription)
+            self._file(version)
 
-    def _file(self, subscription: Subscription) -> None:
-        (self._calling if calls_behaviours(subscription.condition()) else self._index).add(subscription)
+    def _file(self, version: Version) -> None:
+        (self._calling if calls_behaviours(version.condition) else self._index).add(version.subscription)
 
     def snapshot(self) -> Iterator[Stood]:
         for one in (*self.current.values(), *self.replaced):
@@ -149,7 +149,11 @@ class LocalSubscriptions:
         """The versions in force for a copy that the event matches, in order of their keys: those open at its position;
         for a `late` one those that are open now, and those that nothing replaced when they closed after it."""
         foreseen = self._foreseen.get(id(event)) if self._foreseen_at == self.position else None
-        keys = foreseen[1] if foreseen is not None else self._index.match(event)
+        keys: list[str] = []
+        if foreseen is not None:
+            keys = foreseen[1]
+        elif len(self._index):
+            keys = self._index.match(event)
         if len(self._calling):
             keys = [*keys, *self._calling.match(event, behaviours)]
         found = [self.current[key] for key in keys]
