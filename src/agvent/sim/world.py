@@ -26,6 +26,7 @@ from agvent.sim.restarts import Restarts
 from agvent.sim.topology import Edge
 from agvent.sim.trace import Trace
 from agvent.sim.traps import Trap, kinds_of
+from agvent.sim.write_ahead import WriteAhead
 from agvent.wire.broker_messages import Copies
 from agvent.wire.messages import AnyMessage
 
@@ -144,6 +145,7 @@ class World:
         self._broker_names: list[str] = []
         self.most: dict[str, dict[str, int]] = {}  # broker -> the most that it kept in memory
         self.restarts = Restarts(seed)
+        self.write_ahead = WriteAhead(self)
         self.traps: list[Trap] = []
         self.hops: list[SeenHop] = []
         self._under_way: dict[tuple[SeenEvent, str, str], deque[SeenHop]] = {}  # sent and not yet received
@@ -280,6 +282,7 @@ class World:
         for effect in effects:
             if isinstance(effect, Send) and isinstance(effect.message, Copies):
                 self._hop_began(node, effect.link, effect.message)
+        self.write_ahead.stepped(node, inputs, effects)
         if self.traps:
             self._try_traps(node, effects)
         if self.trace is not None:
@@ -319,6 +322,7 @@ class World:
 
     def synced(self, node: BrokerNode, records: list[Record]) -> None:
         node.kept += records
+        self.write_ahead.synced(node, records)
         for record in records:
             self.history.on_disk.append(OnDisk(self.now, node.name, node.incarnation, record))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from agvent.sim.checkers.ahead import ahead_of_disk
 from agvent.sim.checkers.convergence import unconverged
 from agvent.sim.checkers.custody import undrained
 from agvent.sim.checkers.duplicated import duplicated
@@ -37,4 +38,5 @@ CHECKERS: Final[dict[str, Checker]] = {
     "traffic": wasted,
     "routes": misrouted,
     "restarted": changed_by_restart,
+    "ahead": ahead_of_disk,
 }
