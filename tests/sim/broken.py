@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from agvent import limits
 from agvent.agents.travel.stop import Decision
 from agvent.broker.broker import Broker
 from agvent.broker.events.recipients import grouped
@@ -14,12 +15,12 @@ from agvent.broker.pending import SendTook
 from agvent.broker.records import Arrived, LegEnded, Outcome, Owned, Record
 from agvent.broker.tables.advertisements import Advertisements
 from agvent.broker.tables.chains import Chain, Chains, chain_of
-from agvent.broker.tables.custody import Copy, Custody
+from agvent.broker.tables.custody import Copy, Custody, Standing
 from agvent.broker.tables.journeys import Errand
 from agvent.broker.tables.local_subscriptions import LocalSubscriptions, Version
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
-from agvent.wire.broker_messages import Copies, Journey
+from agvent.wire.broker_messages import Copies, Journey, Seek
 from agvent.wire.messages import AnyMessage
 from agvent.wire.parts import Entered, Publication, Target
 
@@ -228,6 +229,40 @@ class TellsTheNeighbours(Broken):
                     tell(other, msgspec.structs.replace(message, targets=()))
 
         self.router.tell = talkative  # type: ignore[method-assign]
+
+
+class _Impatient(Custody):
+    def overdue(self, now: int) -> list[Copy]:
+        every = [copy for held in self.held.values() for copy in held.copies.values()]
+        return [copy for copy in every if copy.standing in (Standing.SENT, Standing.HANDED)]
+
+
+class SendsAgainAtEachTick(Broken):
+    """Waits for no answer."""
+
+    def spoil(self) -> None:
+        self.tables.custody.__class__ = _Impatient
+
+
+class SendsAtTicksOnly(Broken):
+    """What may leave stays until the next look at what waits."""
+
+    def spoil(self) -> None:
+        flush = self.transit.flush
+
+        def seldom(now: int) -> None:
+            if now % limits.TICK_US < limits.TICK_US // 5:
+                flush(now)
+
+        self.transit.flush = seldom  # type: ignore[method-assign]
+
+
+class NeverRests(Broken):
+    """Asks its neighbours for what it has, whenever it looks at what waits."""
+
+    def spoil(self) -> None:
+        self._is_waiting = lambda: True  # type: ignore[method-assign]
+        self.home.tick = lambda now: self.router.broadcast(("",), Seek(self.name))  # type: ignore[method-assign]
 
 
 class KeepsStaleRoutes(Broken):

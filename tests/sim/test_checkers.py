@@ -45,6 +45,11 @@ MISTAKES = [
     ("traffic", broken.SendsTwice, "line", "none"),
     ("traffic", broken.SendsToEveryHome, "star", "none"),
     ("traffic", broken.TellsTheNeighbours, "star", "none"),
+    ("calm", broken.SendsToEveryHome, "star", "none"),
+    ("calm", broken.TellsTheNeighbours, "star", "none"),
+    ("calm", broken.SendsAtTicksOnly, "line", "none"),
+    ("restless", broken.NeverRests, "line", "none"),
+    ("resent", broken.SendsAgainAtEachTick, "line", "links"),
 ]
 
 

@@ -186,6 +186,7 @@ class BrokerNode(Node):
         self.alive = True
         self._measured = 0
         self._forget_work()
+        self.world.resends.started(self.name)
         self.broker = self.make(self.name, self.incarnation, self.disk.start(), now=self.now)
         for peer in self.world.peers(self.name):
             self._connect(peer)

@@ -9,6 +9,7 @@ import msgspec
 
 from agvent.broker.broker import Broker
 from agvent.sim.bounds import bounded
+from agvent.sim.calm import calm
 from agvent.sim.checkers import CHECKERS
 from agvent.sim.faults import Faults
 from agvent.sim.ledger import Ledger
@@ -68,7 +69,8 @@ def _simulated(scenario: Scenario, trace: Trace | None, make: type[Broker]) -> W
     faults.mend_all()
     actors.all_back()
     begun = world.now
-    world.run(begun + LIVENESS_US, done=lambda: is_quiet(world))
+    if world.run(begun + LIVENESS_US, done=lambda: is_quiet(world)):
+        calm(world, actors, scenario.limits, lambda: is_quiet(world))
     return world
 
 

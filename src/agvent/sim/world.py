@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 import msgspec
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Effect, Input, MessageCame, Send
+from agvent.broker.interface import Effect, Input, LinkDown, LinkUp, MessageCame, Send
 from agvent.broker.records import Record
 from agvent.sim.machine import Machine
 from agvent.sim.memory_use import memory_use
 from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
+from agvent.sim.resends import Resends
 from agvent.sim.restarts import Restarts
 from agvent.sim.topology import Edge
 from agvent.sim.trace import Trace
@@ -147,6 +148,11 @@ class World:
         self.restarts = Restarts(seed)
         self.write_ahead = WriteAhead(self)
         self.traps: list[Trap] = []
+        self.resends = Resends()
+        self.messages = 0  # that brokers sent
+        self.link_changes = 0  # of links between brokers
+        self.calm: Any = None  # calm.py: what was published when everything had come right
+        self.idle = (0, 0)  # messages and records of brokers while nothing happened
         self.hops: list[SeenHop] = []
         self._under_way: dict[tuple[SeenEvent, str, str], deque[SeenHop]] = {}  # sent and not yet received
         self.build(edges, conditions)
@@ -277,12 +283,18 @@ class World:
             node.broker.check()
             self._count_up(node)
         for given in inputs:
-            if isinstance(given, MessageCame) and isinstance(given.message, Copies):
-                self._hop_ended(node, given.link, given.message)
+            if isinstance(given, MessageCame):
+                if isinstance(given.message, Copies):
+                    self._hop_ended(node, given.link, given.message)
+            elif isinstance(given, (LinkUp, LinkDown)) and given.link in self.brokers:
+                self.link_changes += 1
         for effect in effects:
-            if isinstance(effect, Send) and isinstance(effect.message, Copies):
-                self._hop_began(node, effect.link, effect.message)
+            if isinstance(effect, Send):
+                self.messages += 1
+                if isinstance(effect.message, Copies):
+                    self._hop_began(node, effect.link, effect.message)
         self.write_ahead.stepped(node, inputs, effects)
+        self.resends.stepped(node, inputs, effects, self.now)
         if self.traps:
             self._try_traps(node, effects)
         if self.trace is not None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from agvent.sim.checkers.ahead import ahead_of_disk
+from agvent.sim.checkers.calm import disturbed, restless
 from agvent.sim.checkers.convergence import unconverged
 from agvent.sim.checkers.custody import undrained
 from agvent.sim.checkers.duplicated import duplicated
@@ -13,6 +14,7 @@ from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.order import out_of_order
 from agvent.sim.checkers.promised import broken
+from agvent.sim.checkers.resent import resent
 from agvent.sim.checkers.restarted import changed_by_restart
 from agvent.sim.checkers.routes import misrouted
 from agvent.sim.checkers.traffic import wasted
@@ -39,4 +41,7 @@ CHECKERS: Final[dict[str, Checker]] = {
     "routes": misrouted,
     "restarted": changed_by_restart,
     "ahead": ahead_of_disk,
+    "calm": disturbed,
+    "restless": restless,
+    "resent": resent,
 }
