@@ -37,6 +37,7 @@ from agvent.errors import JournalFull
 from agvent.session.session import Session
 from agvent.sim.agvents import sandbox
 from agvent.sim.disk import Disk
+from agvent.sim.watched_link import WatchedEnd
 from agvent.wire.client_messages import Deliver, Gap, Refused
 from agvent.wire.link import Change, LinkEnd
 from agvent.wire.messages import AnyMessage
@@ -58,6 +59,7 @@ class Node:
         self.touched: dict[str, None] = {}  # ends that may have something to send
         self.alive = True
         self.paused = False
+        self.resumed_at = 0
         self.life = 0  # grows with each crash, so that what was scheduled before does nothing
         self._backlog: list[tuple[Callable[..., None], tuple[Any, ...]]] = []
         self._poll_at = 0
@@ -69,7 +71,11 @@ class Node:
     def _connect(self, peer: str) -> None:
         between_brokers = self.world.is_broker(self.name) and self.world.is_broker(peer)
         stall_us = limits.LINK_STALL_US if between_brokers else limits.LINK_SILENCE_US
-        self.ends[peer] = LinkEnd(self.world.next_token(), self.world.now, stall_us=stall_us)
+        token, now, links = self.world.next_token(), self.world.now, self.world.links
+        if links is None:
+            self.ends[peer] = LinkEnd(token, now, stall_us=stall_us)
+        else:
+            self.ends[peer] = WatchedEnd(links, self, peer, token, now, stall_us=stall_us)
         self.touched[peer] = None
 
     def later(self, at: int, then: Callable[..., None], *args: Any) -> None:
@@ -84,7 +90,7 @@ class Node:
                 then(*args)
 
     def resume(self) -> None:
-        self.paused = False
+        self.paused, self.resumed_at = False, self.world.now
         backlog, self._backlog = self._backlog, []
         for then, args in backlog:
             if self.alive:

@@ -27,6 +27,7 @@ from agvent.sim.restarts import Restarts
 from agvent.sim.topology import Edge
 from agvent.sim.trace import Trace
 from agvent.sim.traps import Trap, kinds_of
+from agvent.sim.watched_link import LinkWatch
 from agvent.sim.write_ahead import WriteAhead
 from agvent.wire.broker_messages import Copies
 from agvent.wire.messages import AnyMessage
@@ -38,6 +39,9 @@ MACHINE = Machine()
 
 CHECK_EVERY = 16
 """Steps between two looks at a broker's invariants: each look costs as much as a step."""
+
+WATCH_LINKS_OF = 3
+"""Of so many seeds the links of one are watched."""
 
 
 class OnDisk(msgspec.Struct, frozen=True):
@@ -153,6 +157,7 @@ class World:
         self.link_changes = 0  # of links between brokers
         self.calm: Any = None  # calm.py: what was published when everything had come right
         self.idle = (0, 0)  # messages and records of brokers while nothing happened
+        self.links: LinkWatch | None = LinkWatch(self) if seed % WATCH_LINKS_OF == 0 else None
         self.hops: list[SeenHop] = []
         self._under_way: dict[tuple[SeenEvent, str, str], deque[SeenHop]] = {}  # sent and not yet received
         self.build(edges, conditions)

@@ -10,6 +10,7 @@ from agvent.sim.checkers.calm import disturbed, restless
 from agvent.sim.checkers.convergence import unconverged
 from agvent.sim.checkers.custody import undrained
 from agvent.sim.checkers.duplicated import duplicated
+from agvent.sim.checkers.links import broken_links
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.order import out_of_order
@@ -44,4 +45,5 @@ CHECKERS: Final[dict[str, Checker]] = {
     "calm": disturbed,
     "restless": restless,
     "resent": resent,
+    "links": broken_links,
 }
