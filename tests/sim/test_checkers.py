@@ -25,7 +25,7 @@ from agvent.sim.world import World
 from agvent.wire.client_messages import Deliver, Publish
 from agvent.wire.codec import encode_event
 from agvent.wire.parts import Publication
-from tests.sim import broken
+from tests.sim import broken, broken_clients
 
 SEEDS = range(40)
 SECOND = 1_000_000
@@ -50,6 +50,10 @@ MISTAKES = [
     ("calm", broken.SendsAtTicksOnly, "line", "none"),
     ("restless", broken.NeverRests, "line", "none"),
     ("resent", broken.SendsAgainAtEachTick, "line", "links"),
+    ("conversation", broken_clients.AnswersTwice, "star", "none"),
+    ("answers", broken_clients.DeniesWhatWasHad, "star", "none"),
+    ("refused", broken_clients.RefusesAType, "star", "none"),
+    ("notices", broken_clients.ExpiresEarly, "star", "none"),
 ]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from agvent.broker.interface import Forget
 from agvent.sim.moments import Moments
 from agvent.sim.network import GOOD, Conditions
-from agvent.sim.nodes import BrokerNode, ClientNode
+from agvent.sim.nodes import BrokerNode, ClientNode, peer_of
 from agvent.sim.traps import TRAPS, Trap
 from agvent.sim.world import World
 
@@ -146,8 +146,9 @@ class Faults:
     def _spring(self, trap: Trap, node: BrokerNode, link: str) -> None:
         """The moment has come: before the sync, with it, or after it; or what was sent does not arrive."""
         if link and self.random.random() < 0.4:
-            self._set_cut([(node.name, link)], trap.lasts)
-            self.world.fault("trap_cut", f"{node.name} → {link} at {trap.kind}")
+            peer = peer_of(link)
+            self._set_cut([(node.name, peer)], trap.lasts)
+            self.world.fault("trap_cut", f"{node.name} → {peer} at {trap.kind}")
             return
         delay = self.random.choice((0, node.fsync_us // 2, node.fsync_us + 1, 3_000))
         self._later(delay, self._crash_node, node, trap.lasts)

@@ -25,3 +25,7 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
 
     done_us: int = 0
     """How long a client takes until it is done with a delivery; 0: it is done when it is given."""
+
+    notice_us: int = 0
+    """How long a broker takes at most until it notices that a client's connection is gone: another may be there by
+    then. 0: it sees it at once."""

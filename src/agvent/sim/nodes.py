@@ -36,6 +36,7 @@ from agvent.broker.records import Record
 from agvent.errors import JournalFull
 from agvent.session.session import Session
 from agvent.sim.agvents import sandbox
+from agvent.sim.conversation import Conversation
 from agvent.sim.disk import Disk
 from agvent.sim.watched_link import WatchedEnd
 from agvent.wire.client_messages import Deliver, Gap, Refused
@@ -48,6 +49,14 @@ if TYPE_CHECKING:
 MEASURE_US = 1_000_000
 RETRY_US = int(limits.JOURNAL_RETRY_SECONDS * 1e6)
 TURNED_AWAY_US = 5_000_000
+
+LINK_MARK = "#"
+"""Stands in the name of a client's link before its number, as at the real server."""
+
+
+def peer_of(link: str) -> str:
+    """The machine at the other end of a link."""
+    return link.partition(LINK_MARK)[0]
 
 
 class Node:
@@ -162,6 +171,8 @@ class BrokerNode(Node):
         self.crashes = 0
         self.make = make
         self.steps = 0
+        self.links_opened = 0
+        self.links: dict[str, str] = {}  # client's machine -> its link now; each connection has a name of its own
         self.sandbox = sandbox()
         self.carry_out: dict[type[Effect], Callable[[Any], None]] = {
             Send: self._send,
@@ -183,6 +194,7 @@ class BrokerNode(Node):
         self._number = 0  # of the last of them
         self._is_writing = False
         self._tries = 0  # to write a group that found no room
+        self.links.clear()
         self._image: list[Record] | None = None  # what a snapshot is to hold, once the group under way is on disk
 
     def start(self) -> None:
@@ -235,15 +247,25 @@ class BrokerNode(Node):
 
     def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
         inputs: list[Input] = []
+        is_broker = self.world.is_broker(peer)
         for one in what:
             if one is Change.UP:
-                inputs.append(LinkUp(peer, self.world.is_broker(peer), self.ends[peer].rtt_us))
-            elif one is Change.DOWN:
-                inputs.append(LinkDown(peer))
+                if not is_broker:
+                    self._open_link(peer)
+                inputs.append(LinkUp(self.links.get(peer, peer), is_broker, self.ends[peer].rtt_us))
+            elif one is not Change.DOWN:
+                inputs.append(MessageCame(self.links.get(peer, peer), one))
+            elif (notice_us := self.world.machine.notice_us) and not is_broker:
+                late_us = int(self.world.random.random() * notice_us)
+                self.later(self.world.now + late_us, self.give, [LinkDown(self.links.pop(peer))])
             else:
-                inputs.append(MessageCame(peer, one))
+                inputs.append(LinkDown(self.links.pop(peer, peer)))
         if inputs:
             self.give(inputs)
+
+    def _open_link(self, peer: str) -> None:
+        self.links_opened += 1
+        self.links[peer] = f"{peer}{LINK_MARK}{self.links_opened}"
 
     def give(self, inputs: list[Input]) -> None:
         """Gives inputs to the next step."""
@@ -264,7 +286,9 @@ class BrokerNode(Node):
         if self.world.now - self._measured >= MEASURE_US:
             self._measured = self.world.now
             inputs += [
-                Measured(peer, end.rtt_us, end.queued) for peer, end in self.ends.items() if end.up and end.rtt_us
+                Measured(peer, end.rtt_us, end.queued)
+                for peer, end in self.ends.items()
+                if end.up and end.rtt_us and peer not in self.links
             ]
         effects = self.broker.step(inputs, now)
         assert not self.broker.refused, inputs  # here every neighbour is one of ours
@@ -275,7 +299,9 @@ class BrokerNode(Node):
         self.pump()
 
     def _send(self, effect: Send) -> None:
-        self.send(effect.link, effect.message)
+        peer = peer_of(effect.link)
+        if self.links.get(peer, peer) == effect.link:  # else that connection is closed
+            self.send(peer, effect.message)
 
     def _run(self, effect: Run) -> None:
         (answers,) = self.sandbox.run([Task(effect.publisher, effect.event, effect.calls)])
@@ -377,12 +403,14 @@ class ClientNode(Node):
         self.home = home
         self.homes = [home]  # all it had
         self.session = Session(self.client, prompt=not world.machine.done_us, life=life, guest=guest)
+        self.talk = Conversation()
         self.is_over = False  # the process has ended
         self.open(home)
 
     def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
         for one in what:
             if one is Change.UP:
+                self.talk.up()
                 self.session.link_up()
             elif one is Change.DOWN:
                 self.session.link_down()
@@ -398,9 +426,11 @@ class ClientNode(Node):
         self.say()
 
     def _hear(self, message: AnyMessage) -> None:
+        self.talk.heard(message)
         for told in self.session.receive(message):
             self.world.told(self, told)
             if isinstance(told, (Deliver, Gap)) and self.world.machine.done_us:
+                self.talk.given(told)
                 self.later(
                     self.world.now + int(self.world.random.random() * self.world.machine.done_us), self._done, told
                 )
@@ -408,6 +438,7 @@ class ClientNode(Node):
     def _done(self, message: Deliver | Gap) -> None:
         if message.number:  # a notice that the session itself made has none
             self.session.done(message)
+            self.talk.done(message, message.number)
             self.say()
 
     def say(self) -> None:
@@ -415,6 +446,7 @@ class ClientNode(Node):
         end = self.ends.get(self.home)
         if end is not None and end.up:
             for message in self.session.take():
+                self.talk.said(message)
                 self.send(self.home, message)
         self.pump()
 

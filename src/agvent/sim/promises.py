@@ -110,7 +110,7 @@ class Promises:
         self._advertised: dict[tuple[str, int], str] = {}  # process, request -> type
         self._settled: dict[tuple[str, str], int] = {}  # process, type -> since when every broker has answered
         self._unaccepted: dict[tuple[str, bool], list[MadeEvent]] = {}
-        for one in _in_order(history):
+        for one in in_order(history):
             if isinstance(one, ClientCall):
                 self._asked(one)
             else:
@@ -294,6 +294,6 @@ def _covers(gap: Gap, event: PublishedId) -> bool:
     return not gap.publisher or (gap.publisher == event.publisher and gap.first <= event.sequence <= gap.last)
 
 
-def _in_order(history: RunHistory) -> list[ClientCall | ClientTold]:
+def in_order(history: RunHistory) -> list[ClientCall | ClientTold]:
     """Calls and words as they happened; each says when, and a call stands before what it led to."""
     return sorted((*history.asked, *history.told), key=lambda one: one.order)

@@ -18,6 +18,7 @@ from agvent.broker.tables.custody import EventKey
 from agvent.broker.tables.journeys import instance_in, instance_of
 from agvent.event import EventId
 from agvent.sim.disk_facts import DiskFacts
+from agvent.sim.nodes import peer_of
 from agvent.wire.broker_messages import (
     Adverts,
     Applied,
@@ -122,13 +123,13 @@ class WriteAhead:
                 if (rule := self._broker_rules.get(kind)) is not None:
                     self._judge(node, effect, rule(self._of(node), effect.message))
                 elif (said := self._client_rules.get(kind)) is not None:
-                    client = self.world.clients[effect.link].client
+                    client = self.world.clients[peer_of(effect.link)].client
                     self._judge(node, effect, said(self._of(node), effect.link, client, effect.message))
 
     def _ask(self, node: BrokerNode, link: str, message: Any) -> None:
         ended = 0
         if isinstance(message, Unsubscribe):
-            client = self.world.clients[link].client
+            client = self.world.clients[peer_of(link)].client
             ended = self._of(node).closed.get((client, message.subscription), 0)
         self._asked.setdefault((node.name, link), {})[message.request] = Asked(message, ended)
 

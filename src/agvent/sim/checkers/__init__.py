@@ -6,15 +6,19 @@ from collections.abc import Callable
 from typing import Final
 
 from agvent.sim.checkers.ahead import ahead_of_disk
+from agvent.sim.checkers.answers import misanswered
 from agvent.sim.checkers.calm import disturbed, restless
 from agvent.sim.checkers.convergence import unconverged
+from agvent.sim.checkers.conversation import misspoken
 from agvent.sim.checkers.custody import undrained
 from agvent.sim.checkers.duplicated import duplicated
 from agvent.sim.checkers.links import broken_links
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
+from agvent.sim.checkers.notices import misnoticed
 from agvent.sim.checkers.order import out_of_order
 from agvent.sim.checkers.promised import broken
+from agvent.sim.checkers.refused import misrefused
 from agvent.sim.checkers.resent import resent
 from agvent.sim.checkers.restarted import changed_by_restart
 from agvent.sim.checkers.routes import misrouted
@@ -46,4 +50,8 @@ CHECKERS: Final[dict[str, Checker]] = {
     "restless": restless,
     "resent": resent,
     "links": broken_links,
+    "conversation": misspoken,
+    "answers": misanswered,
+    "refused": misrefused,
+    "notices": misnoticed,
 }
