@@ -219,6 +219,9 @@ PUBLISH_UNDER_WAY_MAX: Final = PUBLISH_EVENTS_MAX + BATCH_EVENTS_MAX
 """Events that a client may have unacknowledged, batches counted by what is in them: what a home remembers of a life
 that sent them to two entries."""
 
+GIVEN_LIVES_MAX: Final = 65_536
+"""Lives of publishers of which a client remembers what it was given."""
+
 SOCKET_BUFFER_BYTES_MAX: Final = 256 << 10
 """What waits in a socket's buffer: more would hide from the link, and from whoever chooses routes, that it is slow."""
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from agvent.wire.batches import sequences_in
 from agvent.wire.client_messages import Deliver, Gap
 
 
@@ -33,11 +32,6 @@ class Inbox:
         if number > self.received:
             self.received = number
             self._ahead = {one: message for one, message in self._ahead.items() if one > number}
-
-    def given_ahead(self) -> set[tuple[str, int, int]]:
-        """The events beyond `received` that were given: publisher, life, sequence."""
-        given = [one for one in self._ahead.values() if isinstance(one, Deliver)]
-        return {(one.publisher, one.life, sequence) for one in given for sequence in sequences_in(one)}
 
     @property
     def acknowledged(self) -> int:

@@ -41,6 +41,7 @@ from agvent import limits
 from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.session.gathering import Gathering
+from agvent.session.given import Given
 from agvent.session.inbox import Inbox
 from agvent.types import AgventType
 from agvent.wire.batches import batches_of, put_together
@@ -114,7 +115,8 @@ class Session:
         self._tried = [0, 0]  # the highest that were sent to any broker
         self._sent_to: dict[str, tuple[int, int]] = {}  # broker before -> what was then the highest
         self._retried: list[tuple[tuple[int, int], ...]] = [(), ()]
-        self._had: set[tuple[str, int, int]] = set()  # events given before a move, which the new home may send again
+        self._given = Given()  # durable events, which another home may send again
+        self._has_moved = False
         self._request = 0
         self._version = 0
         self._sent: dict[PublicationKey, int] = {}  # publications that went out on this link, and their bytes
@@ -375,23 +377,30 @@ class Session:
     def _delivered(self, message: Deliver | Gap) -> list[AnyMessage]:
         inbox = self.inboxes[message.fast]
         given = inbox.take(message)
-        if self._had and not message.fast:
-            given = self._without_had(given)
+        if not message.fast:
+            given = self._new_in(given)
         if self.prompt:
             for one in given:
                 inbox.done(one.number, one.number)
             self._owes_received = True
         return [*given]
 
-    def _without_had(self, given: list[Deliver | Gap]) -> list[Deliver | Gap]:
-        """What the old home gave before something larger had come, and the new one gives again."""
-        again = [
-            one for one in given if isinstance(one, Deliver) and (one.publisher, one.life, one.sequence) in self._had
-        ]
-        for one in again:
-            self._had.discard((one.publisher, one.life, one.sequence))
-            self.inboxes[False].done(one.number, one.number)
-        return [one for one in given if one not in again]
+    def _new_in(self, given: list[Deliver | Gap]) -> list[Deliver | Gap]:
+        """What no home gave before: one where this client was before may have had another copy."""
+        if not self._has_moved:
+            for one in given:
+                if isinstance(one, Deliver):
+                    self._given.add(one)
+            return given
+        new: list[Deliver | Gap] = []
+        for one in given:
+            rest = self._given.add_new(one) if isinstance(one, Deliver) else one
+            if rest is None:
+                self.inboxes[False].done(one.number, one.number)
+                self._owes_received = True
+            else:
+                new.append(rest)
+        return new
 
     def done(self, message: Deliver | Gap, until: int | None = None) -> None:
         """The caller is done with a delivery, or as far as its event of this number: that will not come again, whatever
@@ -530,7 +539,7 @@ class Session:
         self.sources = (home, *(self.sources or self._moved_from))[: limits.SOURCES_MAX]
         self._moved_from = ()
         self._sent_to[self.broker] = (self._tried[False], self._tried[True])
-        self._had |= inbox.given_ahead()
+        self._has_moved = True
 
     def _moved(self, message: AnyMessage) -> list[AnyMessage]:
         """The new home answers for what the old ones have; or will not, and then nobody does."""
