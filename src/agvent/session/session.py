@@ -44,7 +44,7 @@ from agvent.session.gathering import Gathering
 from agvent.session.given import Given
 from agvent.session.inbox import Inbox
 from agvent.types import AgventType
-from agvent.wire.batches import batches_of, put_together
+from agvent.wire.batches import batches_of, put_together, without
 from agvent.wire.client_messages import (
     Advertise,
     Advertised,
@@ -111,6 +111,9 @@ class Session:
         self.subscriptions: dict[str, Subscribe] = {}
         self._standing: dict[tuple[type, str], Advertise | Subscribe] = {}  # of these, what its home has confirmed
         self._known: set[str] = set()  # subscriptions that some home has confirmed
+        self._ended: dict[
+            str, None
+        ] = {}  # those that ended, which an older home may not know
         self._sequences = [0, 0]  # durable, fast
         self._tried = [0, 0]  # the highest that were sent to any broker
         self._sent_to: dict[str, tuple[int, int]] = {}  # broker before -> what was then the highest
@@ -159,6 +162,7 @@ class Session:
         """Opens a subscription, or gives one another filter or context."""
         check_request(Subscribe(0, 0, subscription))
         self._supersede(subscription.id, Subscribe, Unsubscribe)
+        self._ended.pop(subscription.id, None)
         self._version += 1
         message = Subscribe(self._next_request(), self._version, subscription)
         self.subscriptions[subscription.id] = message
@@ -169,6 +173,9 @@ class Session:
         self.subscriptions.pop(id, None)
         self._known.discard(id)
         self._standing.pop((Subscribe, id), None)
+        self._ended[id] = None
+        if len(self._ended) > limits.CLIENT_SUBSCRIPTIONS_MAX:
+            del self._ended[next(iter(self._ended))]
         return self._ask(Unsubscribe(self._next_request(), id))
 
     def publish(
@@ -386,7 +393,8 @@ class Session:
         return [*given]
 
     def _new_in(self, given: list[Deliver | Gap]) -> list[Deliver | Gap]:
-        """What no home gave before: one where this client was before may have had another copy."""
+        """What no home gave before, for what has not ended: one where this client was before may have had another copy,
+        and may not know what ended since."""
         if not self._has_moved:
             for one in given:
                 if isinstance(one, Deliver):
@@ -394,13 +402,22 @@ class Session:
             return given
         new: list[Deliver | Gap] = []
         for one in given:
-            rest = self._given.add_new(one) if isinstance(one, Deliver) else one
+            rest = self._unended(self._given.add_new(one)) if isinstance(one, Deliver) else one
             if rest is None:
                 self.inboxes[False].done(one.number, one.number)
                 self._owes_received = True
             else:
                 new.append(rest)
         return new
+
+    def _unended(self, delivery: Deliver | None) -> Deliver | None:
+        """What of a delivery is for subscriptions that have not ended, if anything."""
+        if delivery is None or not self._ended:
+            return delivery
+        for id in delivery.subscriptions:
+            if id in self._ended:
+                delivery = without(delivery, id)
+        return delivery if delivery.subscriptions else None
 
     def done(self, message: Deliver | Gap, until: int | None = None) -> None:
         """The caller is done with a delivery, or as far as its event of this number: that will not come again, whatever

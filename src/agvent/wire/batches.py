@@ -8,7 +8,7 @@ client's queue, so it may be taken apart anywhere, and acknowledged in part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -18,6 +18,8 @@ from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.codec import content_of
 from agvent.wire.lines import FEED, is_lines, lines_in, lines_of, packed, places_in
 from agvent.wire.parts import Publication
+
+D = TypeVar("D", Deliver, Gap, Deliver | Gap)
 
 
 def put_together(publications: Iterable[Publication]) -> Iterator[Publication]:
@@ -143,7 +145,7 @@ def after_number(delivery: Deliver | Gap, number: int) -> Deliver | Gap:
     return replace(delivery, event=content, subscriptions=ids, places=places, picked=picked)
 
 
-def without(delivery: Deliver | Gap, id: str) -> Deliver | Gap:
+def without(delivery: D, id: str) -> D:
     """A delivery without one of its subscriptions. All its events stay, also those that are for nobody now: each has
     its number."""
     ids = tuple(one for one in delivery.subscriptions if one != id)

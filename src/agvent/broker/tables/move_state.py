@@ -155,22 +155,27 @@ class MoveState(msgspec.Struct, kw_only=True):
         return Passed(delivery, passed.expires)
 
     def queue(self) -> Iterator[Passed]:
-        """What was handed over and what waited, in order, without what came both ways."""
-        had: dict[LifeEvent, set[str]] = {}
-        for passed in self.handed:
+        """What was handed over and what waited, in order. What came both ways is one delivery, for all subscriptions
+        that it was for."""
+        waiting: dict[LifeEvent, tuple[str, ...]] = {}
+        for passed in self.waiting:
             if isinstance(passed.delivery, Deliver):
-                key = LifeEvent(passed.delivery.life, event_of(passed.delivery))
-                had.setdefault(key, set()).update(passed.delivery.subscriptions)
+                waiting[_life_event_of(passed.delivery)] = passed.delivery.subscriptions
+        handed = {_life_event_of(one.delivery) for one in self.handed if isinstance(one.delivery, Deliver)}
         keys = [[event_of(passed.delivery) for passed in some] for some in (self.handed, self.waiting)]
         for is_handed, place in merged(*keys):
-            if is_handed:
-                yield self.handed[place]
-                continue
-            delivery, expires = self.waiting[place].delivery, self.waiting[place].expires
-            already = had.get(LifeEvent(delivery.life, event_of(delivery)), ()) if isinstance(delivery, Deliver) else ()
-            ids = tuple(id for id in delivery.subscriptions if id not in already)
-            if ids:
-                yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), expires)
+            passed = (self.handed if is_handed else self.waiting)[place]
+            delivery = passed.delivery
+            if isinstance(delivery, Deliver) and is_handed:
+                also = waiting.get(_life_event_of(delivery), ())
+                ids = (*delivery.subscriptions, *(id for id in also if id not in delivery.subscriptions))
+                yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), passed.expires)
+            elif isinstance(delivery, Gap) or (delivery.subscriptions and _life_event_of(delivery) not in handed):
+                yield passed
+
+
+def _life_event_of(delivery: Deliver) -> LifeEvent:
+    return LifeEvent(delivery.life, event_of(delivery))
 
 
 def _bytes_in(passed: Sequence[Passed]) -> int:
