@@ -111,9 +111,7 @@ class Session:
         self.subscriptions: dict[str, Subscribe] = {}
         self._standing: dict[tuple[type, str], Advertise | Subscribe] = {}  # of these, what its home has confirmed
         self._known: set[str] = set()  # subscriptions that some home has confirmed
-        self._ended: dict[
-            str, None
-        ] = {}  # those that ended, which an older home may not know
+        self._ended: dict[str, None] = {}  # those that ended, which an older home may not know
         self._sequences = [0, 0]  # durable, fast
         self._tried = [0, 0]  # the highest that were sent to any broker
         self._sent_to: dict[str, tuple[int, int]] = {}  # broker before -> what was then the highest
