@@ -428,7 +428,7 @@ class ClosesTooEarly(Broken):
 
 
 class ForgetsWhatWasHanded(Broken):
-    """What both homes were sent is given twice."""
+    """What both homes were sent is given twice; the client drops the second, which may be for more subscriptions."""
 
     def spoil(self) -> None:
         self.tables._apply[CaughtUp] = lambda record: caught_up(self, record, without_repeats=False)
@@ -487,7 +487,7 @@ class DoesNotWait(Broken):
     ("make", "checker", "first_seed"),
     [
         (ClosesTooEarly, "unconfirmed", 60),
-        (ForgetsWhatWasHanded, "duplicated", 0),
+        (ForgetsWhatWasHanded, "lost", 0),
         (TakesRepeats, "duplicated", 300),
         (DoesNotWait, "order", 0),
         (DoesNotSort, "order", 179),

@@ -9,8 +9,6 @@ from random import Random
 import msgspec
 import pytest
 
-from agvent.broker.clients import clients
-from agvent.broker.clients.attachments import Attachments
 from agvent.broker.clients.clients import Clients
 from agvent.broker.events.entry import EventEntry
 from agvent.broker.events.home import HomeArrivals
@@ -163,11 +161,6 @@ def keeps_the_event_that_was_let_go(patch: pytest.MonkeyPatch) -> None:
         hold(custody, entered, held.publication if held is not None else publication, targets, trace, before)
 
     patch.setattr(Custody, "_hold", careless)
-
-
-def acknowledges_to_whoever_is_there(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Attachments, "tell", lambda attached, work: attached._out.send(work.link, work.message))
-    patch.setattr(clients, "_expected", lambda attach, accepted: [attach.sequence, attach.fast_sequence])
 
 
 def delivers_before_its_record(patch: pytest.MonkeyPatch) -> None:
