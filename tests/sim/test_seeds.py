@@ -21,27 +21,27 @@ from tests.sim import undone
 CHUNK = 20
 FOUND: dict[str, tuple[Scenario, undone.Undo]] = {
     "a request that was superseded was said again after a break": (
-        scenario_of(13, faults="partitions"),
+        scenario_of(11, faults="partitions"),
         undone.says_again_what_was_superseded,
     ),
     "an event entered before its home had answered the advertisement": (
-        scenario_of(9, faults="partitions"),
+        scenario_of(2, faults="partitions"),
         undone.takes_no_answer_for_nobody,
     ),
     "a delivery that expired was never acknowledged": (
-        scenario_of(22, faults="partitions"),
+        scenario_of(2, faults="partitions"),
         undone.passes_over_what_expired,
     ),
     "copies for two homes went opposite ways round a ring": (
-        scenario_of(33, topology="grid", faults="none"),
+        scenario_of(59, topology="grid", faults="none"),
         undone.measures_to_the_microsecond,
     ),
     "a home's new incarnation was given the old one's predecessor": (
         scenario_of(4, faults="disks"),
         undone.goes_on_with_the_chain_of_a_lost_disk,
     ),
-    "a copy went round a cycle for ever": (scenario_of(25, faults="members"), undone.goes_round),
-    "a broker joined through one that had left": (scenario_of(7, faults="members"), undone.joins_through_anybody),
+    "a copy went round a cycle for ever": (scenario_of(7, faults="members"), undone.goes_round),
+    "a broker joined through one that had left": (scenario_of(20, faults="members"), undone.joins_through_anybody),
 }
 """What seeds found: a seed that finds it again where its fix is undone. A world changes with the workload and the
 faults, so this need not be the seed that found it first. Bugs that a small world shows are in test_breaks.py."""

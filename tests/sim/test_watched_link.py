@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from agvent.sim.faults import Faults
+from agvent.sim.endings import mend
 from agvent.sim.network import Conditions
 from agvent.sim.scenario import Workload
 from agvent.sim.topology import Edge
@@ -84,7 +84,7 @@ def found_in(seed: int) -> list[str]:
     for path in (("B1", "B2"), ("B2", "B1")):
         world.network.paths[path].cut = True
     world.run(world.now + 6 * SECOND)
-    Faults(world, ()).mend_all()
+    mend(world)
     world.run(world.now + 6 * SECOND)
     return world.links.found
 

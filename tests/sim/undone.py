@@ -140,7 +140,7 @@ def joins_through_anybody(patch: pytest.MonkeyPatch) -> None:
         names = list(faults.world.brokers)
         random: Random = faults.random
         neighbours = random.sample(names, min(len(names), random.choice((1, 2))))
-        faults.world.join(f"J{len(names) + 1}", neighbours)
+        faults.do.join(f"J{len(names) + 1}", neighbours=tuple(neighbours))
         return f"J{len(names) + 1}"
 
     patch.setattr(Faults, "_join", join)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from agvent.cli.sim_scripts import judge_script, plan_in, reduce_run
 from agvent.sim.scenario import MIXES, SWARM, Scenario, scenario_of
 from agvent.sim.topology import TOPOLOGIES
 
 if TYPE_CHECKING:
     from agvent.sim.run import Verdict
     from agvent.sim.sweep import SweepSummary
+    from agvent.sim.world import World
 
 SUMMARY = "run brokers in a simulated world that tries to break them"
 
@@ -43,6 +45,7 @@ examples:
   agvent sim --couriers --seeds 100
   agvent sim --first-seed 1000 --seeds 2000 --jobs 2 --json
   agvent sim --topology abdes --faults all --seed 7 --log run && agvent spark audit run
+  agvent sim --seed 39 --reduce > small.txt; agvent sim --script small.txt --trace
   agvent sim --seeds 50000 --master spark://host:7077
 
 exit codes: 0 no violation, 1 a violation, 2 a mistake in the arguments
@@ -56,6 +59,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--seed", type=int, metavar="N", help="run this seed alone")
     which.add_argument("--seeds", type=_count, default=16, metavar="K", help="how many seeds to run (16)")
+    which.add_argument("--script", metavar="FILE", help="run a script, step by step, instead of a seed")
+    parser.add_argument("--reduce", action="store_true", help="print the smallest script that fails as this run does")
     parser.add_argument("--first-seed", type=int, metavar="N", help="the first of them (0); not with --seed")
     parser.add_argument("--jobs", type=_count, metavar="J", help="processes (one for each core)")
     parser.add_argument("--trace", action="store_true", help="print what happens, a line each; needs --seed")
@@ -75,18 +80,19 @@ def _count(text: str) -> int:
 
 def run(args: argparse.Namespace) -> int:
     # The simulator brings in NumPy and Numba, which `agvent --help` can do without.
+    from agvent.sim.run import simulated  # noqa: PLC0415
     from agvent.sim.sweep import SweepSummary, sweep  # noqa: PLC0415
 
-    for option, given in (("--trace", args.trace), ("--log", args.log)):
-        if given and args.seed is None:
-            args.complain(f"{option} needs --seed: it shows one run")
-    if args.seed is not None and args.first_seed is not None:
-        args.complain("--first-seed begins a row of --seeds: --seed is one alone")
+    _check(args)
+    if args.script is not None:
+        return _run_script(args)
     first, count = (args.first_seed or 0, args.seeds) if args.seed is None else (args.seed, 1)
     chosen = {"topology": args.topology, "faults": args.faults, "couriers": args.couriers}
     scenarios = [scenario_of(seed, **chosen) for seed in range(first, first + count)]
+    if args.reduce:
+        return reduce_run(scenarios[0], as_json=args.json)
     if args.trace or args.log:
-        _show(scenarios[0], trace=args.trace, log=args.log, out=sys.stderr if args.json else sys.stdout)
+        _show(args, partial(simulated, scenarios[0]))
     summary = SweepSummary(faults={})
     jobs = 1 if count == 1 else min(args.jobs or os.cpu_count() or 1, count)
     verdicts = _on_spark(scenarios, args.master) if args.spark or args.master else sweep(scenarios, jobs=jobs)
@@ -98,19 +104,40 @@ def run(args: argparse.Namespace) -> int:
     return 1 if summary.violations else 0
 
 
-def _show(scenario: Scenario, *, trace: bool, log: str | None, out: TextIO) -> None:
-    """Runs a scenario once more, to look at it."""
+def _check(args: argparse.Namespace) -> None:
+    is_alone = args.seed is not None or args.script is not None
+    for option, given in (("--trace", args.trace), ("--log", args.log), ("--reduce", args.reduce)):
+        if given and not is_alone:
+            args.complain(f"{option} needs --seed or --script: it is about one run")
+    if is_alone and args.first_seed is not None:
+        args.complain("--first-seed begins a row of --seeds: --seed is one alone")
+
+
+def _show(args: argparse.Namespace, simulate: Callable[..., World]) -> None:
+    """Runs it once more, to look at it."""
     from agvent.sim.event_log import write_log  # noqa: PLC0415
-    from agvent.sim.run import simulated  # noqa: PLC0415
     from agvent.sim.trace import Trace  # noqa: PLC0415
     from agvent.store.log_reader import check_free  # noqa: PLC0415
 
-    if log is not None:
-        check_free(Path(log))
-    world = simulated(scenario, trace=Trace(partial(print, file=out)) if trace else None)
-    if log is not None:
-        write_log(world, log)
-        print(f"wrote the run to {log}; judge it with: agvent spark audit {log}", file=sys.stderr)
+    if args.log is not None:
+        check_free(Path(args.log))
+    out = sys.stderr if args.json else sys.stdout
+    world = simulate(trace=Trace(partial(print, file=out)) if args.trace else None)
+    if args.log is not None:
+        write_log(world, args.log)
+        print(f"wrote the run to {args.log}; judge it with: agvent spark audit {args.log}", file=sys.stderr)
+
+
+def _run_script(args: argparse.Namespace) -> int:
+    """Runs a script, or reduces it."""
+    from agvent.sim.run import replayed  # noqa: PLC0415
+
+    plan = plan_in(args.script)
+    if args.reduce:
+        return reduce_run(plan, as_json=args.json)
+    if args.trace or args.log:
+        _show(args, partial(replayed, plan))
+    return judge_script(plan, args.script, as_json=args.json)
 
 
 def _on_spark(scenarios: list[Scenario], master: str | None) -> Iterator[Verdict]:

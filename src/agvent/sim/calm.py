@@ -11,6 +11,7 @@ checkers/calm.py judges both.
 from __future__ import annotations
 
 from collections.abc import Callable
+from random import Random
 from typing import Any, Final, NamedTuple
 
 import msgspec
@@ -18,12 +19,12 @@ import msgspec
 from agvent.event import Event
 from agvent.filters.evaluate import evaluate
 from agvent.filters.subscription import Subscription
-from agvent.sim.agvents import agvent, program_name
+from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent, program_name
 from agvent.sim.bounds import LOSSY
+from agvent.sim.endings import attach_all
 from agvent.sim.nodes import ClientNode
 from agvent.sim.oracle import Answering
 from agvent.sim.promises import PublishedId
-from agvent.sim.workload import Actors
 from agvent.sim.world import World
 
 PUBLISHERS: Final = 2
@@ -81,15 +82,16 @@ class Calm(msgspec.Struct):
     links: int  # changes of links between brokers so far
 
 
-def calm(world: World, actors: Actors, limits: dict[str, int], is_quiet: Callable[[], bool]) -> None:
-    """Lets the clients of a world publish a few events, and waits until they have come."""
-    actors.all_back()  # of guests that came at the very end too
+def calm(world: World, is_quiet: Callable[[], bool]) -> None:
+    """Lets the clients of a world publish a few events, and waits until they have come. No plan has them."""
+    attach_all(world)  # guests that came at the very end are gone too
+    random = world.random_of("calm")
     if not world.run(world.now + LASTS_US, done=is_quiet) or not all(map(_is_up, world.living())):
         return
     publishers = world.living()
-    publishers = world.random.sample(publishers, min(PUBLISHERS, len(publishers)))
+    publishers = random.sample(publishers, min(PUBLISHERS, len(publishers)))
     for client in publishers:  # that events without a type enter at its broker was perhaps never said
-        world.ask(client.name, "publish", Event(channel=0, attributes=_attributes(world)))
+        _ask(world, client, "publish", Event(channel=0, attributes=_attributes(random)))
     world.run(world.now + 1_000_000)
     if not world.run(world.now + LASTS_US, done=is_quiet):
         return
@@ -104,10 +106,10 @@ def calm(world: World, actors: Actors, limits: dict[str, int], is_quiet: Callabl
         fast_lost=fast_lost(world),
         links=world.link_changes,
     )
-    count = 1 if LOSSY & limits.keys() else world.random.randint(1, EVENTS)
+    count = 1 if not LOSSY.isdisjoint(world.small_limits) else random.randint(1, EVENTS)
     for client in publishers[:1] if count == 1 else publishers:
         for _ in range(count):
-            _publish(world, actors, client, found)
+            _publish(world, random, client, found)
     world.run(world.now + 1_000_000)
     world.run(world.now + LASTS_US, done=is_quiet)
 
@@ -117,38 +119,43 @@ def _is_up(client: ClientNode) -> bool:
     return end is not None and end.up and client.session.broker == client.home
 
 
-def _attributes(world: World) -> dict[str, Any]:
-    random = world.random
+def _ask(world: World, client: ClientNode, method: str, *args: Any, **options: Any) -> int:
+    with world.doings.unnoted():
+        return world.ask(client.name, method, *args, **options)
+
+
+def _attributes(random: Random) -> dict[str, Any]:
     return {"price": random.randrange(10), "city": random.choice(("Oslo", "Rome")), "open": random.random() < 0.5}
 
 
-def _publish(world: World, actors: Actors, client: ClientNode, found: Calm) -> None:
+def _publish(world: World, random: Random, client: ClientNode, found: Calm) -> None:
     """One event, a fast one, or a few as a batch."""
-    random, fast = world.random, world.random.random() < 0.3
-    events = [_event(world, actors, client) for _ in range(random.choice((1, 1, 1, 3)))]
+    fast, has_couriers = random.random() < 0.3, _has_couriers(world)
+    events = [_event(random, client) for _ in range(random.choice((1, 1, 1, 3)))]
     if len(events) > 1:
-        last = world.ask(client.name, "publish_batch", events, fast=fast)
+        last = _ask(world, client, "publish_batch", events, fast=fast)
     else:
-        events = [events[0] if fast and actors.workload.couriers else _with_program(world, actors, events[0])]
-        last = world.ask(client.name, "publish", events[0], fast=fast)
+        if not (has_couriers and (fast or events[0].type is None)):
+            events = [agvent(events[0])]
+        last = _ask(world, client, "publish", events[0], fast=fast)
     for at, event in enumerate(events, last - len(events) + 1):
         id = PublishedId(client.client, client.session.life, at)
         wanted = tuple(_wanting(world, event))
         found.events.append(CalmEvent(id, fast, event, world.now, client.home, wanted))
 
 
-def _event(world: World, actors: Actors, client: ClientNode) -> Event:
-    types = [type for type in actors.types if type.name in client.session.types]
-    if types and world.random.random() < 0.7:
-        type = world.random.choice(types)
-        return Event(type=type.name, ancestors=type.ancestors, attributes=_attributes(world))
-    return Event(channel=world.random.randrange(3), attributes=_attributes(world))
+def _has_couriers(world: World) -> bool:
+    """Has anybody advertised a type whose agvents find their own way?"""
+    names = {type.name for type in COURIER_TYPES}
+    return any(call.method == "advertise" and call.args[0].name in names for call in world.history.asked)
 
 
-def _with_program(world: World, actors: Actors, event: Event) -> Event:
-    if event.type is None and actors.workload.couriers:
-        return event
-    return agvent(event)
+def _event(random: Random, client: ClientNode) -> Event:
+    types = [type for type in TYPES + COURIER_TYPES if type.name in client.session.types]
+    if types and random.random() < 0.7:
+        type = random.choice(types)
+        return Event(type=type.name, ancestors=type.ancestors, attributes=_attributes(random))
+    return Event(channel=random.randrange(3), attributes=_attributes(random))
 
 
 def _wanting(world: World, event: Event) -> list[tuple[str, str]]:

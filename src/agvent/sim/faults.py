@@ -6,22 +6,18 @@ A mix is the list of faults a run may have. After the chaos phase everything is 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from random import Random
 from typing import Any
 
-from agvent.broker.interface import Forget
 from agvent.sim.moments import Moments
-from agvent.sim.network import GOOD, Conditions
-from agvent.sim.nodes import BrokerNode, ClientNode, peer_of
-from agvent.sim.traps import TRAPS, Trap
+from agvent.sim.network import Conditions
+from agvent.sim.nodes import BrokerNode, ClientNode
+from agvent.sim.traps import TRAPS
 from agvent.sim.world import World
 
 CLOCK_JUMPS_US = (-86_400_000_000, -3_600_000_000, -1_000_000, 1_000_000, 3_600_000_000, 86_400_000_000)
 """How a machine's clock may be set between two processes."""
-
-
-GOOD_SYNC_US = 1_000
-"""How long a sync takes when everything is mended."""
 
 
 class Faults:
@@ -31,10 +27,11 @@ class Faults:
         self.world, self.kinds = world, tuple(kind for kind in kinds if kind != "clock")
         self.has_clocks = "clock" in kinds
         self.random: Random = world.random
+        self.do = world.doings
 
     def schedule(self, count: int, moments: Moments) -> None:
         for _ in range(count if self.kinds else 0):
-            self.world.at(moments.draw(), self._strike, self.random.choice(self.kinds))
+            self.world.doing(moments.draw(), self._strike, self.random.choice(self.kinds))
 
     def _strike(self, kind: str) -> None:
         strike: Callable[[int], str] = getattr(self, f"_{kind}")
@@ -44,7 +41,7 @@ class Faults:
             self.world.fault(kind, f"{detail} for {lasts / 1e6:.1f} s")
 
     def _later(self, lasts: int, mend: Callable[..., None], *args: Any) -> None:
-        self.world.at(self.world.now + lasts, mend, *args)
+        self.world.doing(self.world.now + lasts, mend, *args)
 
     # Links
 
@@ -69,13 +66,9 @@ class Faults:
         return " ".join(sorted(side))
 
     def _set_cut(self, paths: list[tuple[str, str]], lasts: int) -> None:
-        for path in paths:
-            self.world.network.paths[path].cut = True
-        self._later(lasts, self._join_paths, paths)
-
-    def _join_paths(self, paths: list[tuple[str, str]]) -> None:
-        for path in paths:
-            self.world.network.paths[path].cut = False
+        for source, target in paths:
+            self.do.cut(source, target=target)
+            self._later(lasts, partial(self.do.uncut, source, target=target))
 
     def _lossy(self, lasts: int) -> str:
         return self._worsen(
@@ -90,14 +83,10 @@ class Faults:
         return self._worsen_between(a, b, lasts, conditions)
 
     def _worsen_between(self, a: str, b: str, lasts: int, conditions: Conditions) -> str:
-        for path in (both := [(a, b), (b, a)]):
-            self.world.network.paths[path].conditions = conditions
-        self._later(lasts, self._set_usual, both)
+        for source, target in ((a, b), (b, a)):
+            self.do.worsen(source, target=target, conditions=conditions)
+            self._later(lasts, partial(self.do.make_usual, source, target=target))
         return f"{a} – {b}"
-
-    def _set_usual(self, paths: list[tuple[str, str]]) -> None:
-        for path in paths:
-            self.world.network.paths[path].conditions = self.world.network.paths[path].usual
 
     # Brokers
 
@@ -116,10 +105,14 @@ class Faults:
 
     def _crash_node(self, node: BrokerNode, lasts: int, *, with_disk: bool = True) -> None:
         if node.alive:
-            node.crash(with_disk=with_disk)
-            if self.has_clocks:
-                node.clock_us += self.random.choice(CLOCK_JUMPS_US)
-            self._later(lasts, node.restart)
+            self.do.crash(node.name, with_disk=with_disk)
+            if ahead_us := self._jump():
+                self.do.set_clock(node.name, ahead_us=ahead_us)
+            self._later(lasts, self.do.start, node.name)
+
+    def _jump(self) -> int:
+        """How far a clock is set between two processes."""
+        return self.random.choice(CLOCK_JUMPS_US) if self.has_clocks else 0
 
     def _blackout(self, lasts: int) -> str:
         """Every broker stops at once."""
@@ -140,46 +133,43 @@ class Faults:
     def _trap(self, lasts: int) -> str:
         """Something goes wrong at an interesting moment: when a broker writes or sends something of a kind next."""
         kind = self.random.choice(TRAPS)
-        self.world.traps.append(Trap(kind, self.random.choice((1, 1, 2, 5)), self._spring, lasts))
+        self.do.trap(
+            "*",
+            kind=kind,
+            count=self.random.choice((1, 1, 2, 5)),
+            is_cut=self.random.random() < 0.4,
+            delay=self.random.choice(("now", "in_sync", "synced", "late")),
+            lasts=lasts,
+            ahead_us=self._jump(),
+        )
         return kind
-
-    def _spring(self, trap: Trap, node: BrokerNode, link: str) -> None:
-        """The moment has come: before the sync, with it, or after it; or what was sent does not arrive."""
-        if link and self.random.random() < 0.4:
-            peer = peer_of(link)
-            self._set_cut([(node.name, peer)], trap.lasts)
-            self.world.fault("trap_cut", f"{node.name} → {peer} at {trap.kind}")
-            return
-        delay = self.random.choice((0, node.fsync_us // 2, node.fsync_us + 1, 3_000))
-        self._later(delay, self._crash_node, node, trap.lasts)
-        self.world.fault("trap_crash", f"{node.name} at {trap.kind}")
 
     def _slow_disk(self, lasts: int) -> str:
         """A sync takes so long that a crash finds much unsynced."""
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
-        node.fsync_us = self.random.randrange(20_000, 500_000)
-        self._later(lasts, setattr, node, "fsync_us", node.usual_sync_us)
+        self.do.slow_disk(node.name, sync_us=self.random.randrange(20_000, 500_000))
+        self._later(lasts, partial(self.do.slow_disk, node.name, sync_us=0))
         return node.name
 
     def _stall(self, lasts: int) -> str:
         """A disk that takes seconds for a sync."""
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
-        node.fsync_us = self.random.randrange(1_000_000, 5_000_000)
-        self._later(lasts, setattr, node, "fsync_us", node.usual_sync_us)
+        self.do.slow_disk(node.name, sync_us=self.random.randrange(1_000_000, 5_000_000))
+        self._later(lasts, partial(self.do.slow_disk, node.name, sync_us=0))
         return node.name
 
     def _full_disk(self, lasts: int) -> str:
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
-        node.disk.is_full = True
-        self._later(lasts, setattr, node.disk, "is_full", False)
+        self.do.full_disk(node.name, is_full=True)
+        self._later(lasts, partial(self.do.full_disk, node.name, is_full=False))
         return node.name
 
     def _pause(self, lasts: int) -> str:
         node = self.world.brokers[self.random.choice(list(self.world.brokers))]
         if not node.alive or node.paused:
             return ""
-        node.paused = True
-        self._later(lasts, node.resume)
+        self.do.pause(node.name)
+        self._later(lasts, self.do.resume, node.name)
         return node.name
 
     # Membership
@@ -189,7 +179,7 @@ class Faults:
         stayed = [node.name for node in self.world.brokers.values() if not node.left]
         neighbours = self.random.sample(stayed, min(len(stayed), self.random.choice((1, 2))))
         name = f"J{len(self.world.brokers) + 1}"
-        self.world.join(name, neighbours)
+        self.do.join(name, neighbours=tuple(neighbours))
         return f"{name} at {' '.join(neighbours)}"
 
     def _leave(self, lasts: int) -> str:
@@ -200,7 +190,7 @@ class Faults:
         if not free:
             return ""
         node = self.random.choice(free)
-        node.leave()
+        self.do.retire(node.name)
         return node.name
 
     # Clients
@@ -231,13 +221,9 @@ class Faults:
         """A client is away for longer than brokers wait for anything."""
         if (client := self._client()) is None:
             return ""
-        client.leave()
-        self._later(3 * lasts, self._back, client)
+        self.do.leave(client.name)
+        self._later(3 * lasts, self.do.back, client.name)
         return client.name
-
-    def _back(self, client: ClientNode) -> None:
-        if not client.ends:
-            client.back()
 
     def _move(self, lasts: int) -> str:
         """A client goes to another broker, whatever state that is in; perhaps back to one where it was."""
@@ -247,27 +233,5 @@ class Faults:
         if not stayed or not client.ends or not client.session.broker:
             return ""  # one that never had a home has none to name to the next
         home = self.random.choice(stayed)
-        self.world.move(client.name, home)
+        self.do.move(client.name, home=home)
         return f"{client.name} to {home}"
-
-    # The end of chaos
-
-    def mend_all(self) -> None:
-        """Every link good, every broker running."""
-        self.world.traps.clear()
-        for path in self.world.network.paths.values():
-            path.cut, path.conditions = False, GOOD
-        for node in self.world.brokers.values():
-            node.fsync_us, node.disk.is_full = GOOD_SYNC_US, False
-            if not node.alive and not node.left:
-                node.start()
-            if node.paused:
-                node.resume()
-        self._forget_left()
-
-    def _forget_left(self) -> None:
-        """The operator tells one broker of those who left; some may have gone while nobody could hear them."""
-        stayed = next(node for node in self.world.brokers.values() if node.alive)
-        for node in self.world.brokers.values():
-            if node.left:
-                stayed.do([Forget(node.name)])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import msgspec
 
 
@@ -29,3 +31,8 @@ class Machine(msgspec.Struct, frozen=True, kw_only=True):
     notice_us: int = 0
     """How long a broker takes at most until it notices that a client's connection is gone: another may be there by
     then. 0: it sees it at once."""
+
+
+def any_of(random: Random, choices: tuple[int, ...]) -> int:
+    """One of them; where there is only one, nothing is drawn."""
+    return choices[0] if len(choices) == 1 else random.choice(choices)

@@ -24,9 +24,10 @@ GOOD = Conditions()
 
 
 class LinkDirection(msgspec.Struct):
-    """One direction of a link, now."""
+    """One direction of a link, now. Its chance is its own: frames of other links have no influence on it."""
 
     conditions: Conditions
+    random: Random
     usual: Conditions = GOOD
     cut: bool = False
     free_at: int = 0  # when the last frame has left, if bandwidth is bounded
@@ -35,19 +36,20 @@ class LinkDirection(msgspec.Struct):
 class Network:
     """All directed paths. `arrivals` says when the copies of a frame arrive, and with which bytes."""
 
-    def __init__(self, random: Random) -> None:
-        self.random = random
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
         self.paths: dict[tuple[str, str], LinkDirection] = {}
         self.frames = 0
         self.lost = 0
 
     def connect(self, a: str, b: str, conditions: Conditions = GOOD) -> None:
-        self.paths[a, b] = LinkDirection(conditions, conditions)
-        self.paths[b, a] = LinkDirection(conditions, conditions)
+        for source, target in ((a, b), (b, a)):
+            random = Random(f"{self.seed} {source} {target}")
+            self.paths[source, target] = LinkDirection(conditions, random, conditions)
 
     def arrivals(self, a: str, b: str, frame: bytes, now: int) -> list[tuple[int, bytes]]:
-        path, random = self.paths[a, b], self.random
-        given = path.conditions
+        path = self.paths[a, b]
+        given, random = path.conditions, path.random
         self.frames += 1
         if path.cut or (given.loss and random.random() < given.loss):
             self.lost += 1
@@ -56,15 +58,15 @@ class Network:
         if given.bytes_per_s:
             start = path.free_at = max(now, path.free_at) + len(frame) * 1_000_000 // given.bytes_per_s
         copies = 2 if given.doubling and random.random() < given.doubling else 1
-        return [self._arrival(given, frame, start) for _ in range(copies)]
+        return [_arrival(given, random, frame, start) for _ in range(copies)]
 
-    def _arrival(self, given: Conditions, frame: bytes, start: int) -> tuple[int, bytes]:
-        random = self.random
-        at = start + given.delay_us + int(given.jitter_us * random.random())
-        if given.lateness and random.random() < given.lateness:
-            at += int(given.late_us * random.random())
-        if given.flips and random.random() < given.flips:
-            damaged = bytearray(frame)
-            damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
-            frame = bytes(damaged)
-        return at, frame
+
+def _arrival(given: Conditions, random: Random, frame: bytes, start: int) -> tuple[int, bytes]:
+    at = start + given.delay_us + int(given.jitter_us * random.random())
+    if given.lateness and random.random() < given.lateness:
+        at += int(given.late_us * random.random())
+    if given.flips and random.random() < given.flips:
+        damaged = bytearray(frame)
+        damaged[random.randrange(len(damaged))] ^= 1 << random.randrange(8)
+        frame = bytes(damaged)
+    return at, frame

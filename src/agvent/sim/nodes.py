@@ -38,6 +38,7 @@ from agvent.session.session import Session
 from agvent.sim.agvents import sandbox
 from agvent.sim.conversation import Conversation
 from agvent.sim.disk import Disk
+from agvent.sim.machine import any_of
 from agvent.sim.watched_link import WatchedEnd
 from agvent.wire.client_messages import Deliver, Gap, Refused
 from agvent.wire.link import Change, LinkEnd
@@ -163,7 +164,8 @@ class BrokerNode(Node):
     def __init__(self, world: World, name: str, make: type[Broker] = Broker) -> None:
         super().__init__(world, name)
         self.disk = Disk()
-        self.fsync_us = self.usual_sync_us = world.any_of(world.machine.sync_us)
+        self.random = world.random_of(name)
+        self.fsync_us = self.usual_sync_us = any_of(self.random, world.machine.sync_us)
         self.clock_us = 0  # how far its clock is ahead; a process never sees it change
         self.incarnation = 1
         self.left = False  # for good
@@ -226,7 +228,7 @@ class BrokerNode(Node):
         """The machine stops at once; unsynced writes may be lost, or the whole disk."""
         self.stop()
         self.crashes += 1
-        kept = self.disk.crash(self.world.random)
+        kept = self.disk.crash(self.random)
         if with_disk:
             self.world.synced(self, kept)
         else:
@@ -256,7 +258,7 @@ class BrokerNode(Node):
             elif one is not Change.DOWN:
                 inputs.append(MessageCame(self.links.get(peer, peer), one))
             elif (notice_us := self.world.machine.notice_us) and not is_broker:
-                late_us = int(self.world.random.random() * notice_us)
+                late_us = int(self.random.random() * notice_us)
                 self.later(self.world.now + late_us, self.give, [LinkDown(self.links.pop(peer))])
             else:
                 inputs.append(LinkDown(self.links.pop(peer, peer)))
@@ -312,7 +314,7 @@ class BrokerNode(Node):
         self.later(self._ran_at(), self.give, [Executed(effect.number, decision)])
 
     def _ran_at(self) -> int:
-        return self.world.now + self.world.any_of(self.world.machine.run_us)
+        return self.world.now + any_of(self.random, self.world.machine.run_us)
 
     def _forgotten(self, effect: Forgotten) -> None:
         self.left = True
@@ -405,6 +407,7 @@ class ClientNode(Node):
         self.session = Session(self.client, prompt=not world.machine.done_us, life=life, guest=guest)
         self.talk = Conversation()
         self.is_over = False  # the process has ended
+        self.random = world.random_of(name)
         self.open(home)
 
     def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
@@ -431,9 +434,7 @@ class ClientNode(Node):
             self.world.told(self, told)
             if isinstance(told, (Deliver, Gap)) and self.world.machine.done_us:
                 self.talk.given(told)
-                self.later(
-                    self.world.now + int(self.world.random.random() * self.world.machine.done_us), self._done, told
-                )
+                self.later(self.world.now + int(self.random.random() * self.world.machine.done_us), self._done, told)
 
     def _done(self, message: Deliver | Gap) -> None:
         if message.number:  # a notice that the session itself made has none

@@ -54,6 +54,13 @@ DOINGS: Final = (
 """What clients may do beside publishing; workload.py says what each is."""
 
 
+ATTACH_US: Final = 3 * SECOND
+"""When clients attach: the brokers know each other by then."""
+
+CHAOS_US: Final = 5 * SECOND
+"""When the chaos phase begins."""
+
+
 class Workload(msgspec.Struct, frozen=True, kw_only=True):
     """How much happens in the chaos phase, and for how long."""
 
@@ -87,6 +94,11 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
 
     limits: dict[str, int] = {}
     machine: Machine = Machine()
+
+    @property
+    def mended_at(self) -> int:
+        """When the chaos phase ends, since the world began."""
+        return CHAOS_US + self.workload.duration_us
 
     def command(self) -> str:
         """The command that replays it."""

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import gc
-import traceback
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
-from pathlib import Path
 
 import msgspec
 
-from agvent.sim.run import Verdict, judged, simulated
+from agvent.sim.run import Verdict, crash_of, judged, simulated
 from agvent.sim.scenario import Scenario
 
 AHEAD = 4
@@ -55,12 +53,10 @@ def run_twice(scenario: Scenario) -> Verdict:
 
 
 def _crashed(scenario: Scenario, error: Exception) -> Verdict:
-    """The verdict on a run that came to no end: what was raised, and where."""
-    where = traceback.extract_tb(error.__traceback__)[-1]
-    what = f"crash: {type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
+    """The verdict on a run that came to no end."""
     return Verdict(
         scenario=scenario,
-        violations=(what,),
+        violations=(crash_of(error),),
         digest="",
         steps=0,
         frames=0,

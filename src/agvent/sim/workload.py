@@ -52,7 +52,7 @@ class Actors:
     def schedule(self, moments: Moments) -> None:
         """Spreads the actions over the chaos phase, or around its moments."""
         for _ in range(self.workload.actions):
-            self.world.at(moments.draw(), self.act)
+            self.world.doing(moments.draw(), self.act)
 
     def act(self) -> None:
         if not self.workload.moments or self._busy not in self.names or self.random.random() < 0.4:
@@ -192,8 +192,8 @@ class Actors:
             return
         if len(self._node(name).homes) > 1:
             return  # another process does not know where the one before was at home
-        self._node(name).end()
-        self.world.at(self.world.now + self.random.randrange(10_000, 6_000_000), self._next_process, name)
+        self.world.doings.end(self.processes[name])
+        self.world.doing(self.world.now + self.random.randrange(10_000, 6_000_000), self._next_process, name)
 
     def _next_process(self, name: str) -> None:
         before, self._lives = self._node(name), self._lives + 1
@@ -225,25 +225,25 @@ class Actors:
         if self.random.random() < 0.5:
             self._advertise(guest)
         self._publish(guest)
-        self.world.at(self.world.now + self.random.randrange(50_000, 8_000_000), self._end_guest, guest)
+        self.world.doing(self.world.now + self.random.randrange(50_000, 8_000_000), self._end_guest, guest)
 
     def _end_guest(self, guest: str) -> None:
         if guest in self.names:
-            self._node(guest).end()
+            self.world.doings.end(guest)
             self.names.remove(guest)
 
     def _leave(self, name: str) -> None:
         node = self._node(name)
         if node.ends:
-            node.leave()
-            self.world.at(self.world.now + self.random.randrange(100_000, 5_000_000), self.back, name)
+            self.world.doings.leave(node.name)
+            self.world.doing(self.world.now + self.random.randrange(100_000, 5_000_000), self.back, name)
 
     def _flap(self, name: str) -> None:
         """The client's link breaks, and is there again before everybody has noticed."""
         node = self._node(name)
         if node.ends:
-            node.leave()
-            self.world.at(self.world.now + self.random.choice((1, 3_000, 50_000)), self.back, name)
+            self.world.doings.leave(node.name)
+            self.world.doing(self.world.now + self.random.choice((1, 3_000, 50_000)), self.back, name)
 
     def _hop(self, name: str) -> None:
         """The client goes to another broker, or to one where it was, and often on before anything is settled."""
@@ -251,9 +251,12 @@ class Actors:
         stayed = [one.name for one in self.world.brokers.values() if not one.left and one.name != node.home]
         if not stayed or not node.ends or not node.session.broker:
             return
-        self.world.move(node.name, self.random.choice([*stayed, *(home for home in node.homes if home in stayed)]))
+        home = self.random.choice([*stayed, *(home for home in node.homes if home in stayed)])
+        self.world.doings.move(node.name, home=home)
         if self.random.random() < 0.4:
-            self.world.at(self.world.now + self.random.choice((5_000, 100_000, 1_000_000)), self._hop_on, node.client)
+            self.world.doing(
+                self.world.now + self.random.choice((5_000, 100_000, 1_000_000)), self._hop_on, node.client
+            )
 
     def _hop_on(self, name: str) -> None:
         if name in self.names and not self._node(name).is_over:
@@ -267,19 +270,16 @@ class Actors:
             self._open(name, subscription)
 
     def all_back(self) -> None:
-        """Every client is attached again, and one whose process has ended has another; guests are gone."""
+        """Guests are gone, and a client whose process has ended has another; `mend` attached the others."""
         for name in list(self.names):
             node = self._node(name)
             if node.session.guest:
-                self._end_guest(name)
+                self.names.remove(name)
             elif node.is_over:
                 self._next_process(name)
-            else:
-                self.back(name)
 
     def back(self, name: str) -> None:
-        if not self._node(name).ends:
-            self._node(name).back()
+        self.world.doings.back(self.processes[name])
 
 
 DOINGS: Final = ("publish", "subscribe", "replace", "unsubscribe", "advertise", "unadvertise", "leave")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import heapq
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from random import Random
 from typing import Any, NamedTuple
 
@@ -18,7 +18,8 @@ import msgspec
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Effect, Input, LinkDown, LinkUp, MessageCame, Send
 from agvent.broker.records import Record
-from agvent.sim.machine import Machine
+from agvent.sim.doings import Doings
+from agvent.sim.machine import Machine, any_of
 from agvent.sim.memory_use import memory_use
 from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
@@ -36,6 +37,9 @@ START_US = 1_700_000_000_000_000
 """Virtual time begins at a round second of 2023, so that times look like times."""
 
 MACHINE = Machine()
+
+FIRST = 1 << 60
+"""What is done to the world at a time comes before what happens in it at the same time."""
 
 CHECK_EVERY = 16
 """Steps between two looks at a broker's invariants: each look costs as much as a step."""
@@ -129,12 +133,14 @@ class World:
         trace: Trace | None = None,
         machine: Machine = MACHINE,
     ) -> None:
-        self.random = Random(seed)
+        self.seed, self.random = seed, Random(seed)
+        self.doings = Doings(self)
         self.machine = machine
-        self.is_ordinary = True  # it has the real limits
+        self.small_limits: Mapping[str, int] = {}  # those that are not the real ones
         self.now = self.began = START_US
         self.edges: list[Edge] = []
-        self.network = Network(self.random)
+        self.first_edges: tuple[Edge, ...] = ()  # of the brokers that are there from the beginning
+        self.network = Network(seed)
         self.trace = trace
         self.history = RunHistory([], [], [], [], {})
         self.digest = hashlib.blake2b(digest_size=16)
@@ -162,17 +168,23 @@ class World:
         self._under_way: dict[tuple[SeenEvent, str, str], deque[SeenHop]] = {}  # sent and not yet received
         self.build(edges, conditions)
 
+    @property
+    def is_ordinary(self) -> bool:
+        """Has it the real limits?"""
+        return not self.small_limits
+
     def build(self, edges: list[Edge], conditions: Conditions | None = None) -> None:
         """Lays links between brokers."""
         self.edges += edges
         self._broker_names = list(dict.fromkeys(name for edge in self.edges for name in edge))
         for a, b in edges:
-            self.network.connect(a, b, conditions or self._usual())
+            self.network.connect(a, b, conditions or self._usual(a, b))
             self._neighbours.setdefault(a, []).append(b)
             self._neighbours.setdefault(b, []).append(a)
 
     def start(self, make: type[Broker] = Broker) -> None:
         """Switches the brokers on."""
+        self.first_edges = tuple(self.edges)
         for name in self._broker_names:
             self.brokers[name] = BrokerNode(self, name, make)
 
@@ -206,6 +218,9 @@ class World:
         guest: bool = False,
     ) -> ClientNode:
         """A new process at a broker: of a client of that name, unless another is given."""
+        over = tuple(node.name for node in self.clients.values() if node.client == client and node.is_over)
+        options = {"home": home, "client": client, "life": life, "guest": guest, "after": over}
+        self.doings.note(process, "attach", {name: value for name, value in options.items() if value})
         self._wire(process, home, conditions)
         made = self.clients[process] = ClientNode(self, process, home, client=client, life=life, guest=guest)
         return made
@@ -217,7 +232,7 @@ class World:
         self.clients[client].move(home)
 
     def _wire(self, client: str, home: str, conditions: Conditions | None = None) -> None:
-        self.network.connect(client, home, conditions or self._usual())
+        self.network.connect(client, home, conditions or self._usual(client, home))
         self._neighbours.setdefault(home, []).append(client)
         if self.brokers[home].alive:
             self.brokers[home].open(client)
@@ -226,13 +241,13 @@ class World:
         """The processes of clients that have not ended."""
         return [node for node in self.clients.values() if not node.is_over]
 
-    def any_of(self, choices: tuple[int, ...]) -> int:
-        """One of them; where there is only one, nothing is drawn."""
-        return choices[0] if len(choices) == 1 else self.random.choice(choices)
+    def random_of(self, *names: str) -> Random:
+        """The chance of a part of the world: what happens elsewhere has no influence on it."""
+        return Random(" ".join((str(self.seed), *names)))
 
-    def _usual(self) -> Conditions:
+    def _usual(self, a: str, b: str) -> Conditions:
         """Those of a new link."""
-        delay_us = self.any_of(self.machine.delay_us)
+        delay_us = any_of(self.random_of(a, b, "usual"), self.machine.delay_us)
         return GOOD if delay_us == GOOD.delay_us else Conditions(delay_us=delay_us)
 
     # Time
@@ -241,6 +256,11 @@ class World:
         self._count += 1
         heapq.heappush(self._agenda, (max(time, self.now), self._count, then, args))
 
+    def doing(self, time: int, then: Callable[..., None], *args: Any) -> None:
+        """Something is done to the world at a time."""
+        self._count += 1
+        heapq.heappush(self._agenda, (max(time, self.now), self._count - FIRST, then, args))
+
     def run(self, until: int, *, done: Callable[[], bool] | None = None) -> bool:
         """Lets time pass; True if `done` came true, which is asked once each virtual half second."""
         ask = self.now
@@ -248,7 +268,7 @@ class World:
             if done is not None and self._agenda[0][0] > ask:
                 if done():
                     return True
-                ask = self._agenda[0][0] + 500_000
+                ask += (self._agenda[0][0] - ask) // 500_000 * 500_000 + 500_000
             self.now, _, then, args = heapq.heappop(self._agenda)
             then(*args)
         self.now = until
@@ -352,6 +372,7 @@ class World:
     def ask(self, process: str, method: str, *args: Any, **options: Any) -> int:
         """A process of a client calls its session."""
         node, order = self.clients[process], self._next_word()
+        self.doings.note(process, method, {"given": args, **options})
         result: int = getattr(node.session, method)(*args, **options)
         call = ClientCall(
             at=self.now,

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import re
 from functools import partial
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from agvent.cli import sim
-from agvent.sim.run import simulated
+from agvent.sim.run import replayed, simulated
 from tests.sim import broken
 
 
@@ -84,3 +86,28 @@ def test_a_trace_leaves_json_alone(capsys: pytest.CaptureFixture[str]) -> None:
     out, err = capsys.readouterr()
     assert msgspec.json.decode(out)["runs"] == 1
     assert {line[22] for line in err.splitlines()} >= {"→", "="}
+
+
+def test_a_failing_seed_is_reduced_to_a_script(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """--reduce prints a script with the violation above it; --script runs that, and it fails no longer when mended."""
+    with monkeypatch.context() as patch:
+        patch.setattr("agvent.sim.reduce.replayed", lambda plan, **_: replayed(plan, make=broken.DeliversToEverybody))
+        assert agvent_sim("--topology", "star", "--faults", "none", "--seed", "2", "--reduce") == 1
+    printed = capsys.readouterr()
+    assert printed.out.startswith("# violation: unasked: ")
+    assert re.match(r"# steps \d+ → [45], brokers \d → 2, .*; \d+ runs, \d+ s\nseed 2\n", printed.out.split("\n", 1)[1])
+    script = tmp_path / "small.txt"
+    script.write_text(printed.out)
+    assert agvent_sim("--script", str(script), "--trace") == 0
+    assert capsys.readouterr().out.splitlines()[-1].endswith(": 0 violations")
+    assert agvent_sim("--script", str(script), "--reduce", "--json") == 0
+    assert capsys.readouterr().err == "no violation: there is nothing to reduce\n"
+
+
+def test_one_run_is_reduced(capsys: pytest.CaptureFixture[str]) -> None:
+    """--reduce without --seed or --script is a mistake."""
+    with pytest.raises(SystemExit):
+        agvent_sim("--reduce")
+    assert "--reduce needs --seed or --script" in capsys.readouterr().err
