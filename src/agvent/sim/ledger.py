@@ -12,7 +12,7 @@ among those who match. Where a broker lost its disk or left, it may go the defau
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
@@ -36,6 +36,9 @@ from agvent.sim.world import OnDisk, RunHistory
 from agvent.wire.batches import deliveries_in, taken_apart
 from agvent.wire.client_messages import Deliver, Gap
 from agvent.wire.names import name_of
+
+READ: Final = frozenset({Accepted, Arrived, Closed, Heard, Marked, Opened, Owned, Reported, Visited})
+"""The records that say who should have received what."""
 
 
 class DueDelivery(NamedTuple):
@@ -156,9 +159,11 @@ class Ledger:
         versions: dict[str, int] = {}
         unsubscribed = {(one.client, one.args[0]) for one in history.asked if one.method == "unsubscribe"}
         for on_disk in history.on_disk:
+            record = on_disk.record
+            if type(record) not in READ:
+                continue
             broker = (on_disk.broker, on_disk.incarnation)
             here = applied.setdefault(broker, {})
-            record = on_disk.record
             if isinstance(record, Opened):
                 subscription = record.interest.subscription
                 id = subscription.id.partition("/")[2]

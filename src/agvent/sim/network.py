@@ -57,8 +57,9 @@ class Network:
         start = now
         if given.bytes_per_s:
             start = path.free_at = max(now, path.free_at) + len(frame) * 1_000_000 // given.bytes_per_s
-        copies = 2 if given.doubling and random.random() < given.doubling else 1
-        return [_arrival(given, random, frame, start) for _ in range(copies)]
+        if given.doubling and random.random() < given.doubling:
+            return [_arrival(given, random, frame, start), _arrival(given, random, frame, start)]
+        return [_arrival(given, random, frame, start)]
 
 
 def _arrival(given: Conditions, random: Random, frame: bytes, start: int) -> tuple[int, bytes]:

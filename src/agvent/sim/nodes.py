@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from agvent import limits
 from agvent.agents.execution.sandbox import Task
@@ -46,6 +46,9 @@ from agvent.wire.messages import AnyMessage
 
 if TYPE_CHECKING:
     from agvent.sim.world import World
+
+UP: Final = Change.UP  # an enum's member costs as much as a call to look up
+DOWN: Final = Change.DOWN
 
 MEASURE_US = 1_000_000
 RETRY_US = int(limits.JOURNAL_RETRY_SECONDS * 1e6)
@@ -115,8 +118,11 @@ class Node:
         self._poll_at = 0
 
     def frame(self, peer: str, data: bytes) -> None:
-        """A frame arrives."""
-        self.later(self.world.now, self._frame, peer, data)
+        """A frame arrives. What else happens in this moment and was known before comes first."""
+        if self.world.is_last_now():
+            self._if_alive(self.life, self._frame, (peer, data))
+        else:
+            self.later(self.world.now, self._frame, peer, data)
 
     def _frame(self, peer: str, data: bytes) -> None:
         if peer in self.ends:
@@ -134,6 +140,8 @@ class Node:
     def pump(self) -> None:
         """Sends what the ends that were touched have to send, and makes sure of the next deadline."""
         now, world = self.world.now, self.world
+        if not self.touched:
+            return
         for peer in self.touched:
             end = self.ends[peer]
             for data in end.frames(now):
@@ -251,11 +259,11 @@ class BrokerNode(Node):
         inputs: list[Input] = []
         is_broker = self.world.is_broker(peer)
         for one in what:
-            if one is Change.UP:
+            if one is UP:
                 if not is_broker:
                     self._open_link(peer)
                 inputs.append(LinkUp(self.links.get(peer, peer), is_broker, self.ends[peer].rtt_us))
-            elif one is not Change.DOWN:
+            elif one is not DOWN:
                 inputs.append(MessageCame(self.links.get(peer, peer), one))
             elif (notice_us := self.world.machine.notice_us) and not is_broker:
                 late_us = int(self.random.random() * notice_us)
@@ -412,10 +420,10 @@ class ClientNode(Node):
 
     def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
         for one in what:
-            if one is Change.UP:
+            if one is UP:
                 self.talk.up()
                 self.session.link_up()
-            elif one is Change.DOWN:
+            elif one is DOWN:
                 self.session.link_down()
             elif isinstance(one, Refused) and one.is_of_attaching:
                 self.leave()

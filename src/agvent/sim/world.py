@@ -261,15 +261,19 @@ class World:
         self._count += 1
         heapq.heappush(self._agenda, (max(time, self.now), self._count - FIRST, then, args))
 
+    def is_last_now(self) -> bool:
+        """Is nothing else to happen at this moment?"""
+        return not self._agenda or self._agenda[0][0] > self.now
+
     def run(self, until: int, *, done: Callable[[], bool] | None = None) -> bool:
         """Lets time pass; True if `done` came true, which is asked once each virtual half second."""
-        ask = self.now
-        while self._agenda and self._agenda[0][0] <= until:
-            if done is not None and self._agenda[0][0] > ask:
+        ask, agenda = self.now, self._agenda
+        while agenda and (at := agenda[0][0]) <= until:
+            if done is not None and at > ask:
                 if done():
                     return True
-                ask += (self._agenda[0][0] - ask) // 500_000 * 500_000 + 500_000
-            self.now, _, then, args = heapq.heappop(self._agenda)
+                ask += (at - ask) // 500_000 * 500_000 + 500_000
+            self.now, _, then, args = heapq.heappop(agenda)
             then(*args)
         self.now = until
         return done is not None and done()
@@ -277,8 +281,7 @@ class World:
     # The network
 
     def transmit(self, source: str, target: str, frame: bytes) -> None:
-        self.digest.update(f"{self.now} {source} {target} ".encode())
-        self.digest.update(frame)
+        self.digest.update(f"{self.now} {source} {target} ".encode() + frame)
         for at, data in self.network.arrivals(source, target, frame, self.now):
             self.at(at, self._arrive, source, target, data)
 
@@ -308,15 +311,15 @@ class World:
             node.broker.check()
             self._count_up(node)
         for given in inputs:
-            if isinstance(given, MessageCame):
-                if isinstance(given.message, Copies):
+            if type(given) is MessageCame:
+                if type(given.message) is Copies:
                     self._hop_ended(node, given.link, given.message)
             elif isinstance(given, (LinkUp, LinkDown)) and given.link in self.brokers:
                 self.link_changes += 1
         for effect in effects:
-            if isinstance(effect, Send):
+            if type(effect) is Send:
                 self.messages += 1
-                if isinstance(effect.message, Copies):
+                if type(effect.message) is Copies:
                     self._hop_began(node, effect.link, effect.message)
         self.write_ahead.stepped(node, inputs, effects)
         self.resends.stepped(node, inputs, effects, self.now)

@@ -115,10 +115,10 @@ class WriteAhead:
     def stepped(self, node: BrokerNode, inputs: list[Input], effects: list[Effect]) -> None:
         """What a broker was told in a step, and what it sends."""
         for given in inputs:
-            if isinstance(given, MessageCame) and isinstance(given.message, REQUESTS):
+            if type(given) is MessageCame and type(given.message) in REQUESTS:
                 self._ask(node, given.link, given.message)
         for effect in effects:
-            if isinstance(effect, Send):
+            if type(effect) is Send:
                 kind = type(effect.message)
                 if (rule := self._broker_rules.get(kind)) is not None:
                     self._judge(node, effect, rule(self._of(node), effect.message))

@@ -155,11 +155,12 @@ class LinkEnd:
         if not self.up:
             return
         content = encode_message(message)
-        if len(content) > limits.MESSAGE_BYTES_MAX:
+        size = len(content)
+        if size > limits.MESSAGE_BYTES_MAX:
             self.oversized += 1
             return
-        self.held_bytes += len(content) + FRAME_OVERHEAD_BYTES
-        if len(content) <= limits.CHUNK_BYTES_MAX:
+        self.held_bytes += size + FRAME_OVERHEAD_BYTES
+        if size <= limits.CHUNK_BYTES_MAX:
             self._queue.append(content)
         else:
             self._large_count += 1
@@ -199,6 +200,8 @@ class LinkEnd:
         return happened
 
     def _forget(self, ack: int) -> None:
+        if not self._unacked:
+            return
         done = [number for number in self._unacked if number <= ack]
         for number in done:
             self.held_bytes -= self._unacked.pop(number).held
@@ -341,10 +344,10 @@ class LinkEnd:
     def deadline(self) -> int:
         """When `poll` or `frames` next has something to do, if nothing happens before."""
         at = self._spoke + limits.LINK_HEARTBEAT_US
-        if self._ack_at is not None:
-            at = min(at, self._ack_at)
-        if self.up:
-            at = min(at, self._silent_at)
+        if self._ack_at is not None and self._ack_at < at:
+            at = self._ack_at
+        if self.up and (silent_at := self._silent_at) < at:
+            at = silent_at
         if self._unacked:
             at = min(at, next(iter(self._unacked.values())).sent + self._repeat_us)
         return at

@@ -82,11 +82,14 @@ class Routes:
 
     def choose(self, broker: str, *, avoid: Container[str] = (), attempt: int = 0) -> str | None:
         """The neighbour to send through: the cheapest, on later attempts the next ones in turn."""
-        found = sorted(
-            (self.links[neighbour] + cost, neighbour)
+        links = self.links
+        found = [
+            (links[neighbour] + cost, neighbour)
             for neighbour, cost in self._behind.get(broker, {}).items()
-            if neighbour in self.links and neighbour not in avoid
-        )
+            if neighbour in links and neighbour not in avoid
+        ]
+        if len(found) > 1:
+            found.sort()
         return found[attempt % len(found)][1] if found else None
 
     def cost(self, broker: str) -> int | None:
