@@ -486,9 +486,9 @@ class DoesNotWait(Broken):
 @pytest.mark.parametrize(
     ("make", "checker", "first_seed"),
     [
-        (ClosesTooEarly, "unconfirmed", 60),
+        (ClosesTooEarly, "unconfirmed", 130),
         (ForgetsWhatWasHanded, "lost", 0),
-        (TakesRepeats, "duplicated", 300),
+        (TakesRepeats, "duplicated", 740),
         (DoesNotWait, "order", 0),
         (DoesNotSort, "order", 179),
     ],

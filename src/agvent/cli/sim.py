@@ -14,6 +14,7 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from agvent.cli.sim_coverage import run_covered, run_guided
 from agvent.cli.sim_scripts import judge_script, plan_in, reduce_run
 from agvent.sim.scenario import MIXES, SWARM, Scenario, scenario_of
 from agvent.sim.topology import TOPOLOGIES
@@ -46,6 +47,8 @@ examples:
   agvent sim --first-seed 1000 --seeds 2000 --jobs 2 --json
   agvent sim --topology abdes --faults all --seed 7 --log run && agvent spark audit run
   agvent sim --seed 39 --reduce > small.txt; agvent sim --script small.txt --trace
+  agvent sim --seeds 500 --coverage
+  agvent sim --seeds 500 --guided corpus.jsonl
   agvent sim --seeds 50000 --master spark://host:7077
 
 exit codes: 0 no violation, 1 a violation, 2 a mistake in the arguments
@@ -67,6 +70,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--log", metavar="DIR", help="write the run as an event log that can be audited; needs --seed")
     parser.add_argument("--spark", action="store_true", help="spread the seeds over Spark")
     parser.add_argument("--master", metavar="URL", help="the Spark cluster to spread them over; implies --spark")
+    parser.add_argument("--coverage", action="store_true", help="count what the worlds meet, and say what none met")
+    parser.add_argument(
+        "--guided", metavar="FILE", help="try worlds like those that met something new, which FILE keeps"
+    )
     parser.add_argument("--json", action="store_true", help="print the summary as a JSON object")
     parser.set_defaults(run=run, complain=parser.error)
 
@@ -89,6 +96,10 @@ def run(args: argparse.Namespace) -> int:
     first, count = (args.first_seed or 0, args.seeds) if args.seed is None else (args.seed, 1)
     chosen = {"topology": args.topology, "faults": args.faults, "couriers": args.couriers}
     scenarios = [scenario_of(seed, **chosen) for seed in range(first, first + count)]
+    if args.guided:
+        return run_guided(args, range(first, first + count))
+    if args.coverage:
+        return run_covered(args, scenarios)
     if args.reduce:
         return reduce_run(scenarios[0], as_json=args.json)
     if args.trace or args.log:

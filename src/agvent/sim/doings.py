@@ -50,6 +50,7 @@ def noted(do: Callable[Concatenate[Doings, str, P], bool]) -> Callable[Concatena
 
     def done(self: Doings, who: str, /, *args: P.args, **options: P.kwargs) -> None:
         assert not args, f"{do.__name__}: a plan names the options"
+        self._met(do.__name__, who, *options.values())
         did_something = True  # if it raises, too
         try:
             did_something = do(self, who, *args, **options)
@@ -76,6 +77,10 @@ class Doings:
         self.noted.append(Doing(self.world.now - self.world.began, who, what, options))
         if self.counts_faults and what in FAULTS:
             self.world.fault(FAULTS[what], who)
+
+    def _met(self, what: str, *names: Any) -> None:
+        if self.world.met is not None:
+            self.world.met.done(self.world, what, names)
 
     @contextmanager
     def unnoted(self) -> Iterator[None]:
@@ -263,6 +268,7 @@ class Doings:
         def spring(trap: Trap, node: BrokerNode, link: str) -> None:
             if link and is_cut:
                 peer = peer_of(link)
+                self._met("trap_cut", node.name, peer)
                 self._set_cut(node.name, peer, is_cut=True)
                 self.world.at(self.world.now + lasts, self._join, node.name, peer)
                 self.world.fault("trap_cut", f"{node.name} → {peer} at {kind}")
@@ -279,6 +285,7 @@ class Doings:
 
     def _stop_for(self, node: BrokerNode, lasts: int, ahead_us: int) -> None:
         if node.alive:
+            self._met("trap_crash", node.name)
             node.crash(with_disk=True)
             node.clock_us += ahead_us
             self.world.at(self.world.now + lasts, node.restart)

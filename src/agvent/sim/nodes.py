@@ -212,6 +212,7 @@ class BrokerNode(Node):
         if self.alive:
             return
         self.alive = True
+        self.started_at = self.world.now
         self._measured = 0
         self._forget_work()
         self.world.resends.started(self.name)
@@ -293,6 +294,8 @@ class BrokerNode(Node):
     def do(self, inputs: list[Input]) -> None:
         """One step of the broker, and its effects."""
         now = self.now
+        if self.world.met is not None:
+            self.world.met.came(self, inputs)
         if self.world.now - self._measured >= MEASURE_US:
             self._measured = self.world.now
             inputs += [
@@ -346,6 +349,8 @@ class BrokerNode(Node):
         self._is_writing = True
         if self._image is None and self.disk.snapshot is None and self.disk.journal.wants_snapshot():
             self._image = list(self.broker.tables.snapshot())
+            if self.world.met is not None:
+                self.world.met.written(self._image)
         self.later(self.world.now + self.fsync_us, self._write_group, self.disk.begin(), self._number)
 
     def _write_group(self, count: int, number: int) -> None:
@@ -437,6 +442,8 @@ class ClientNode(Node):
         self.say()
 
     def _hear(self, message: AnyMessage) -> None:
+        if self.world.met is not None:
+            self.world.met.heard(self, message)
         self.talk.heard(message)
         for told in self.session.receive(message):
             self.world.told(self, told)

@@ -19,6 +19,7 @@ from agvent.sim.checkers import CHECKERS
 from agvent.sim.endings import succeed_all
 from agvent.sim.faults import Faults
 from agvent.sim.ledger import Ledger
+from agvent.sim.met import Met
 from agvent.sim.moments import Moments
 from agvent.sim.plan import Plan
 from agvent.sim.replay import plan_of, schedule
@@ -54,15 +55,14 @@ def run(scenario: Scenario, *, trace: Trace | None = None, make: type[Broker] = 
     return judged(scenario, simulated(scenario, trace=trace, make=make))
 
 
-def simulated(scenario: Scenario, *, trace: Trace | None = None, make: type[Broker] = Broker) -> World:
-    """The world at the end of a run."""
+def simulated(
+    scenario: Scenario, *, trace: Trace | None = None, make: type[Broker] = Broker, met: Met | None = None
+) -> World:
+    """The world at the end of a run. What it meets is counted in `met`."""
     with bounded(scenario.limits):
-        return _simulated(scenario, trace, make)
-
-
-def _simulated(scenario: Scenario, trace: Trace | None, make: type[Broker]) -> World:
-    world = _begun(scenario, trace, make)
-    _finish(world, world.began + scenario.mended_at)
+        world = _begun(scenario, trace, make)
+        world.met = met
+        _finish(world, world.began + scenario.mended_at)
     return world
 
 

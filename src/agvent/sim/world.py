@@ -21,6 +21,7 @@ from agvent.broker.records import Record
 from agvent.sim.doings import Doings
 from agvent.sim.machine import Machine, any_of
 from agvent.sim.memory_use import memory_use
+from agvent.sim.met import Met
 from agvent.sim.network import GOOD, Conditions, Network
 from agvent.sim.nodes import BrokerNode, ClientNode, Node
 from agvent.sim.resends import Resends
@@ -135,6 +136,7 @@ class World:
     ) -> None:
         self.seed, self.random = seed, Random(seed)
         self.doings = Doings(self)
+        self.met: Met | None = None  # what this run met, where that is counted
         self.machine = machine
         self.small_limits: Mapping[str, int] = {}  # those that are not the real ones
         self.now = self.began = START_US
@@ -361,6 +363,8 @@ class World:
             most[what] = max(count, most.get(what, 0))
 
     def synced(self, node: BrokerNode, records: list[Record]) -> None:
+        if self.met is not None:
+            self.met.written(records)
         node.kept += records
         self.write_ahead.synced(node, records)
         for record in records:

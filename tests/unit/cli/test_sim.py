@@ -111,3 +111,26 @@ def test_one_run_is_reduced(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         agvent_sim("--reduce")
     assert "--reduce needs --seed or --script" in capsys.readouterr().err
+
+
+def test_coverage_is_reported_as_text_and_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    """--coverage prints a line for each table and for what was never met; --json the same as an object."""
+    assert agvent_sim("--first-seed", "32", "--seeds", "1", "--coverage") == 0
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert re.match(r"branches: [\d,]+ of [\d,]+ met \(\d\d\.\d%\)$", first)
+    assert last == "1 runs, 0 with a violation"
+    assert agvent_sim("--first-seed", "32", "--seeds", "1", "--coverage", "--json") == 0
+    coverage = msgspec.json.decode(capsys.readouterr().out)["coverage"]
+    assert list(coverage) == ["branches", "faults × phases", "kinds × faults", "kinds × mixes", "messages × states"]
+    assert "swarm" in coverage["kinds × mixes"]["never"]["Copies"]
+
+
+def test_a_guided_sweep_keeps_its_worlds(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """--guided adds the worlds that met something new to a file, and says what guidance was worth."""
+    corpus = tmp_path / "corpus.jsonl"
+    agvent_sim("--seeds", "5", "--guided", str(corpus), "--jobs", "1")
+    printed = capsys.readouterr().out
+    assert re.search(r"corpus: \d worlds, after 1 at first\nblind: 2 runs met .*\nguided: 2 runs met ", printed)
+    kept = corpus.read_text().splitlines()
+    agvent_sim("--seeds", "1", "--guided", str(corpus), "--json")
+    assert msgspec.json.decode(capsys.readouterr().out)["first"]["runs"] == len(kept)
