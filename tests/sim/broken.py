@@ -314,3 +314,17 @@ class KeepsDeclinesToItself(Broken):
 
     def spoil(self) -> None:
         self.tables.custody.decline = lambda key, homes: None  # type: ignore[method-assign]
+
+
+class SpendsTwice(Broken):
+    """Gives each agvent that leaves a stop all that was left."""
+
+    def spoil(self) -> None:
+        outcome = self.stops.outcome
+
+        def generous(decision: Decision, journey: Journey, versions: Sequence[Version]) -> Outcome:
+            found = outcome(decision, journey, versions)
+            legs = tuple(msgspec.structs.replace(leg, budget=journey.budget) for leg in found.legs)
+            return msgspec.structs.replace(found, legs=legs)
+
+        self.stops.outcome = generous  # type: ignore[method-assign]

@@ -64,6 +64,7 @@ COURIER_MISTAKES = [
     ("routes", broken.DeliversAgainstTheRoute, "line", "none"),
     ("lost", broken.LetsLegsGo, "line", "partitions"),
     ("custody", broken.KeepsDeclinesToItself, "line", "none"),
+    ("overspent", broken.SpendsTwice, "line", "none"),
 ]
 """Mistakes with agvents that find their own way."""
 

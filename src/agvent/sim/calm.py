@@ -39,23 +39,26 @@ IDLE_US: Final = 1_600_000
 """How long nothing happens: longer than the longest interval at which a broker looks at what waits."""
 
 
+ANSWERED_US: Final = 40_000_000
+"""How long a broker may still wait for an answer that was lost, and ask again: twice the longest wait, and more."""
+
+
 class _Doings(NamedTuple):
     """What brokers have done so far, in numbers."""
 
     sent: int
     written: int
     links: int
-    asked: int
+    heard: int
 
     @classmethod
     def of(cls, world: World) -> _Doings:
-        history = world.history
-        return cls(world.messages, len(history.on_disk), world.link_changes, len(history.asked))
+        return cls(world.messages, world.records, world.link_changes, world.client_messages)
 
     def until(self, world: World) -> tuple[int, int]:
         """How many messages and records there were since; none where a link changed or a client did something."""
         now = _Doings.of(world)
-        if (now.links, now.asked) != (self.links, self.asked):
+        if (now.links, now.heard) != (self.links, self.heard):
             return (0, 0)
         return (now.sent - self.sent, now.written - self.written)
 
@@ -95,6 +98,7 @@ def calm(world: World, is_quiet: Callable[[], bool]) -> None:
     world.run(world.now + 1_000_000)
     if not world.run(world.now + LASTS_US, done=is_quiet):
         return
+    world.run(world.now + ANSWERED_US, done=lambda: not any(node.is_to_wake for node in world.brokers.values()))
     before = _Doings.of(world)
     world.run(world.now + IDLE_US)
     world.idle = before.until(world)

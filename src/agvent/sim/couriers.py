@@ -19,7 +19,8 @@ class Sweep(Priced, Agvent):
         """In mid-execution, for as long as there are targets."""
         server.deliver()
         while targets := sorted(server.targets(), key=lambda target: (target["cost"], target["broker"])):
-            server.move(targets[0]["broker"])
+            if not server.move(targets[0]["broker"]):
+                return  # its budget is spent
             server.deliver()
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from agvent.sim.moments import Moments
 from agvent.sim.network import Conditions
 from agvent.sim.nodes import BrokerNode, ClientNode
-from agvent.sim.traps import TRAPS
+from agvent.sim.traps import SEVERAL, TRAPS
 from agvent.sim.world import World
 
 CLOCK_JUMPS_US = (-86_400_000_000, -3_600_000_000, -1_000_000, 1_000_000, 3_600_000_000, 86_400_000_000)
@@ -143,6 +143,19 @@ class Faults:
             ahead_us=self._jump(),
         )
         return kind
+
+    def _torn(self, lasts: int) -> str:
+        """A broker stops while it writes several records that belong together: some are on its disk."""
+        self.do.trap(
+            "*",
+            kind=SEVERAL,
+            count=self.random.randint(1, 8),
+            is_cut=False,
+            delay="in_sync",
+            lasts=lasts,
+            ahead_us=self._jump(),
+        )
+        return SEVERAL
 
     def _slow_disk(self, lasts: int) -> str:
         """A sync takes so long that a crash finds much unsynced."""

@@ -205,6 +205,7 @@ class BrokerNode(Node):
         self._is_writing = False
         self._tries = 0  # to write a group that found no room
         self.links.clear()
+        self.is_to_wake = False
         self._image: list[Record] | None = None  # what a snapshot is to hold, once the group under way is on disk
 
     def start(self) -> None:
@@ -332,7 +333,12 @@ class BrokerNode(Node):
         self.stop()
 
     def _wake(self, effect: Wake) -> None:
-        self.later(effect.at - self.clock_us, self.give, [Tick()])
+        self.is_to_wake = True
+        self.later(effect.at - self.clock_us, self._tick)
+
+    def _tick(self) -> None:
+        self.is_to_wake = False
+        self.give([Tick()])
 
     # The journal, as net/server/commit.py writes it
 

@@ -17,6 +17,7 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.interface import Effect, Input, LinkDown, LinkUp, MessageCame, Send
+from agvent.broker.records import InstanceKey
 from agvent.broker.tables.journeys import instance_of
 from agvent.wire.broker_messages import Answer, Astray, Copies, Routed, Seek, Travel
 
@@ -25,6 +26,10 @@ if TYPE_CHECKING:
 
 SLACK_US: Final = 1_000
 """A clock's grain."""
+
+
+LATE_US: Final = 12_000_000
+"""How long after its deadline a broker may notice that: the longest pause of a machine, and ticks."""
 
 
 class SentBefore(msgspec.Struct):
@@ -40,6 +45,7 @@ class Resends:
 
     def __init__(self) -> None:
         self.needless: list[str] = []
+        self.links: dict[InstanceKey, int] = {}  # how many links each leg of an agvent went over, at most
         self._reasons: dict[str, int] = {}  # broker -> how many reasons it had that concern everything
         self._sent: dict[tuple[str, object], SentBefore] = {}
 
@@ -75,12 +81,18 @@ class Resends:
         if isinstance(message, Copies):
             for target in message.targets:
                 self._judge(name, _key(message, target.home), now, limits.ANSWER_WAIT_US)
-        elif isinstance(message, (Travel, Routed)) and len(message.trace) == 1:
-            if isinstance(message, Travel):
-                instance = instance_of(message.entered, message.publication, message.journey.path)
-                self._judge(name, instance, now, limits.ANSWER_WAIT_US)
-            elif isinstance(message.body, Seek) and message.body.broker == name:
-                self._judge(name, message.targets, now, limits.SEEK_WAIT_US)
+        elif isinstance(message, Travel):
+            self._travelled(name, message, now)
+        elif isinstance(message, Routed) and message.body == Seek(name) and len(message.trace) == 1:
+            self._judge(name, message.targets, now, limits.SEEK_WAIT_US)
+
+    def _travelled(self, name: str, travel: Travel, now: int) -> None:
+        instance = instance_of(travel.entered, travel.publication, travel.journey.path)
+        self.links[instance] = max(len(travel.trace), self.links.get(instance, 0))
+        if len(travel.trace) == 1:
+            self._judge(name, instance, now, limits.ANSWER_WAIT_US)
+            if now > travel.journey.deadline + LATE_US:
+                self.needless.append(f"{name} sent {instance} after its time was over")
 
     def _judge(self, name: str, what: object, now: int, wait_us: int) -> None:
         reason = self._reasons.get(name, 0)

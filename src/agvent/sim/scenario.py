@@ -40,6 +40,7 @@ NEW: Final = (
     "blackout",
     "crash_loop",
     "trap",
+    "torn",
 )
 FAULTS: Final[dict[str, float]] = (
     dict.fromkeys((kind for mix in MIXES.values() for kind in mix), 0.35) | dict.fromkeys(NEW, 0.35) | SELDOM
@@ -49,7 +50,7 @@ FAULTS: Final[dict[str, float]] = (
 
 DOINGS: Final = (
     "subscribe", "replace", "unsubscribe", "advertise", "unadvertise", "leave", "burst", "succeed", "guest", "context",
-    "flap", "hop", "say_again",
+    "flap", "hop", "say_again", "debut",
 )  # fmt: skip
 """What clients may do beside publishing; workload.py says what each is."""
 
@@ -127,7 +128,7 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
     """A world of the swarm: what may happen in it is drawn once, so that few things happen often instead of all things
     seldom."""
     random = Random(f"swarm {seed}")
-    graph, has_couriers = random.choice(list(TOPOLOGIES)), random.random() < 0.15
+    graph, has_couriers = random.choice(list(TOPOLOGIES)), random.random() < 0.25
     lasting = random.choice((3, 8, 12, 20)) * SECOND
     workload = Workload(
         clients=random.randint(2, 6),
@@ -152,7 +153,8 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
     )
     kinds = tuple(kind for kind, share in FAULTS.items() if random.random() < share)
     if workload.couriers:  # the time of an agvent's journey is by the clocks of all brokers
-        kinds = tuple(kind for kind in kinds if kind != "clock")
+        more = [kind for kind in ("leave", "lose_disk", "crash") if random.random() < 0.3]
+        kinds = tuple(dict.fromkeys((*(kind for kind in kinds if kind != "clock"), *more)))
     return Scenario(
         seed=seed,
         topology=topology or graph,

@@ -27,6 +27,10 @@ TRAPS: Final = (
 """The records and messages that a trap may wait for."""
 
 
+SEVERAL: Final = "several records"
+"""What a trap may wait for, too: records that are written together."""
+
+
 class Trap(msgspec.Struct):
     """Springs when the `count`th effect of a kind comes: `spring` gets the broker, and the link of a message."""
 
@@ -40,6 +44,8 @@ def kinds_of(effect: Effect) -> Iterator[tuple[str, str]]:
     """What an effect writes or sends, each with the link of a message."""
     if isinstance(effect, Append):
         yield from ((type(record).__name__, "") for record in effect.records)
+        if len(effect.records) > 1:
+            yield SEVERAL, ""
     elif isinstance(effect, Send):
         message = effect.message
         yield type(message.body if isinstance(message, Routed) else message).__name__, effect.link

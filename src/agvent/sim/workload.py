@@ -10,13 +10,14 @@ from typing import Any, Final
 
 import msgspec
 
-from agvent.event import Event
+from agvent.event import Budget, Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent
 from agvent.sim.moments import Moments
 from agvent.sim.nodes import ClientNode
 from agvent.sim.scenario import Workload
 from agvent.sim.world import World
+from agvent.types import AgventType
 
 TOPICS: Final = ("Sports/NBA", "Sports/NHL", "News/Oslo")
 PATTERNS: Final = ("Sports/#", "+/Oslo", "#")
@@ -97,12 +98,33 @@ class Actors:
                 self._ask(name, "publish_batch", events, **options)
 
     def _agvent(self, event: Event) -> Event:
-        """The event with the program of its type; one without a type, where there are couriers, with that of any."""
-        if event.type is None and self.workload.couriers:
-            return agvent(event, self.random.choice(self.types).name)
-        return agvent(event)
+        """The event with the program of its type; one without a type, where there are couriers, with that of any. Some
+        couriers have little to spend."""
+        program = event.type or (self.random.choice(self.types).name if self.workload.couriers else "Quote")
+        budget = self._budget() if self.workload.couriers and self.random.random() < 0.3 else None
+        return agvent(event, program, budget)
+
+    def _budget(self) -> Budget:
+        """What an agvent may use, much of one and little of another."""
+        draw = self.random.choice
+        return Budget(
+            hops=draw((0, 1, 2, 3, 64)),
+            clones=draw((0, 1, 3, 1_024)),
+            bytes=draw((0, 150, 1_000, 1 << 30)),
+            time_us=draw((1, 20_000, 400_000, 3_000_000, 3_600_000_000)),
+        )
 
     def _event(self, name: str) -> Event:
+        random, attributes = self.random, self._attributes()
+        types = [type for type in self.types if type.name in self.advertised[name]]
+        if types and random.random() < 0.8:
+            type = random.choice(types)
+            return Event(type=type.name, ancestors=type.ancestors, attributes=attributes)
+        if random.random() < 0.5:
+            return Event(topic=random.choice(TOPICS), attributes=attributes)
+        return Event(channel=random.randrange(3), attributes=attributes)
+
+    def _attributes(self) -> dict[str, Any]:
         random = self.random
         attributes: dict[str, Any] = {
             "price": random.randrange(10),
@@ -111,13 +133,7 @@ class Actors:
         }
         if self.workload.large and random.random() < 0.2:
             attributes["note"] = "x" * random.choice((500, 3_000, 20_000))
-        types = [type for type in self.types if type.name in self.advertised[name]]
-        if types and random.random() < 0.8:
-            type = random.choice(types)
-            return Event(type=type.name, ancestors=type.ancestors, attributes=attributes)
-        if random.random() < 0.5:
-            return Event(topic=random.choice(TOPICS), attributes=attributes)
-        return Event(channel=random.randrange(3), attributes=attributes)
+        return attributes
 
     def _subscribe(self, name: str) -> None:
         if len(self.subscribed[name]) >= 6:
@@ -174,6 +190,27 @@ class Actors:
         if type.name not in self.advertised[name]:
             self.advertised[name].append(type.name)
             self._ask(name, "advertise", type)
+
+    def _debut(self, name: str) -> None:
+        """The client publishes events of a type at once when it has advertised it: no broker has answered yet. A type
+        that it has it takes back before."""
+        type = self.random.choice(self.types)
+        if type.name in self.advertised[name]:
+            self._ask(name, "unadvertise", type.name)
+        else:
+            self.advertised[name].append(type.name)
+        self.ended[name][1].pop(type.name, None)
+        self._ask(name, "advertise", type)
+        for _ in range(self.random.choice((1, 1, 3))):
+            events = [self._of_type(type) for _ in range(self.random.choice((1, 3)))]
+            fast = self.random.random() < 0.1
+            if len(events) > 1:
+                self._ask(name, "publish_batch", events, fast=fast)
+            else:
+                self._ask(name, "publish", self._agvent(events[0]), fast=fast)
+
+    def _of_type(self, type: AgventType) -> Event:
+        return Event(type=type.name, ancestors=type.ancestors, attributes=self._attributes())
 
     def _unadvertise(self, name: str) -> None:
         if self.advertised[name]:
@@ -287,5 +324,6 @@ WEIGHTS: Final = (60, 10, 6, 4, 5, 3, 5)
 SWARMING: Final = {
     "subscribe": 10, "replace": 10, "unsubscribe": 6, "advertise": 6, "unadvertise": 5, "leave": 5, "burst": 4,
     "succeed": 4, "guest": 4, "context": 5, "flap": 6, "hop": 5, "say_again": 3,
+    "debut": 8,
 }  # fmt: skip
 """How often each is done in a world of the swarm that has it, beside 40 publications."""

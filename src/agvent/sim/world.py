@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from agvent.broker.broker import Broker
-from agvent.broker.interface import Effect, Input, LinkDown, LinkUp, MessageCame, Send
+from agvent.broker.interface import Append, Effect, Input, LinkDown, LinkUp, MessageCame, Send
 from agvent.broker.records import Record
 from agvent.sim.doings import Doings
 from agvent.sim.machine import Machine, any_of
@@ -162,6 +162,8 @@ class World:
         self.traps: list[Trap] = []
         self.resends = Resends()
         self.messages = 0  # that brokers sent
+        self.records = 0  # that they wrote
+        self.client_messages = 0  # that came to brokers
         self.link_changes = 0  # of links between brokers
         self.calm: Any = None  # calm.py: what was published when everything had come right
         self.idle = (0, 0)  # messages and records of brokers while nothing happened
@@ -316,6 +318,8 @@ class World:
             if type(given) is MessageCame:
                 if type(given.message) is Copies:
                     self._hop_ended(node, given.link, given.message)
+                elif given.link not in self.brokers:
+                    self.client_messages += 1
             elif isinstance(given, (LinkUp, LinkDown)) and given.link in self.brokers:
                 self.link_changes += 1
         for effect in effects:
@@ -323,6 +327,8 @@ class World:
                 self.messages += 1
                 if type(effect.message) is Copies:
                     self._hop_began(node, effect.link, effect.message)
+            elif type(effect) is Append:
+                self.records += len(effect.records)
         self.write_ahead.stepped(node, inputs, effects)
         self.resends.stepped(node, inputs, effects, self.now)
         if self.traps:

@@ -17,6 +17,7 @@ from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.notices import misnoticed
 from agvent.sim.checkers.order import out_of_order
+from agvent.sim.checkers.overspent import overspent
 from agvent.sim.checkers.promised import broken
 from agvent.sim.checkers.refused import misrefused
 from agvent.sim.checkers.resent import resent
@@ -49,6 +50,7 @@ CHECKERS: Final[dict[str, Checker]] = {
     "calm": disturbed,
     "restless": restless,
     "resent": resent,
+    "overspent": overspent,
     "links": broken_links,
     "conversation": misspoken,
     "answers": misanswered,

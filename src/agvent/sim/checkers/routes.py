@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from agvent.agents.travel.manager_agent import SPENT
 from agvent.broker.records import Accepted, InstanceKey, Visited
 from agvent.broker.tables.journeys import instance_of
 from agvent.sim.agvents import program_name
@@ -30,7 +31,8 @@ def misrouted(world: World, ledger: Ledger) -> list[str]:
         keys = [version for _, versions in outcome.deliveries for version in versions]
         if keys and name == "Frugal":
             delivered.setdefault(agvent, set()).add(broker)
-        if name in ("Sweep", "Clumsy") and outcome.declined:
+        is_spent = any(reason in SPENT.values() for reason in outcome.reasons)
+        if name in ("Sweep", "Clumsy") and outcome.declined and not is_spent:
             found.append(f"{_shown(record)} is a {name} and declined {outcome.declined} at {broker}")
         elif name == "Picky":
             wrong = [key for key in keys if contexts[broker, *key].get("floor") != event.attributes["price"] % 3]
