@@ -38,7 +38,6 @@ LASTS_US: Final = 60_000_000
 IDLE_US: Final = 1_600_000
 """How long nothing happens: longer than the longest interval at which a broker looks at what waits."""
 
-
 ANSWERED_US: Final = 40_000_000
 """How long a broker may still wait for an answer that was lost, and ask again: twice the longest wait, and more."""
 

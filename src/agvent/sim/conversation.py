@@ -231,14 +231,16 @@ class Conversation:
         kind = self._talk.deliveries[one.fast]
         if not kind.base <= one.after <= one.number - one.number_count or one.after in kind.befores:
             self._fault(f"was given delivery {one.number} after {one.after}, of which that is not true")
-        if one.number in kind.heard or (one.number < kind.last and size_of(one) <= limits.CHUNK_BYTES_MAX):
+        is_small = size_of(one) <= limits.CHUNK_BYTES_MAX
+        if one.number in kind.heard or (one.number < kind.last and is_small):
             self._fault(f"was given delivery {one.number} again, or after {kind.last}")
         behind = kind.heard.get(one.behind)
         if one.behind > one.after or (behind is not None and behind.publisher != one.publisher):
             self._fault(f"was given delivery {one.number} behind {one.behind}, which is not the publisher's")
         kind.heard[one.number] = one
         kind.befores.add(one.after)
-        kind.last = max(kind.last, one.number)
+        if is_small:  # a large one may overtake small ones too: its first chunk goes before them
+            kind.last = max(kind.last, one.number)
         self._highest[one.fast] = max(self._highest[one.fast], one.number)
         kind.unacknowledged[one.number] = one.event_bytes
 

@@ -20,13 +20,14 @@ from agvent.event_json import decode_event, encode_event
 from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent, program_name
 from agvent.sim.doings import NOTED, Doing
+from agvent.sim.interest_doings import PLAIN
 from agvent.sim.network import Conditions
 from agvent.sim.plan import MEND, Plan, ScriptError, Step, shortened
 from agvent.sim.scenario import Scenario
 from agvent.sim.world import START_US, World
 from agvent.types import AgventType
 
-KNOWN: Final = {type.name: type for type in (*TYPES, *COURIER_TYPES)}
+KNOWN: Final = {type.name: type for type in (*TYPES, *COURIER_TYPES, *PLAIN)}
 
 CALLS: Final = {
     "publish": "event",
@@ -71,7 +72,9 @@ def _plain(name: str, value: Any) -> Any:
             program = program_name(value)
             return msgspec.json.decode(encode_event(value)) | ({"$program": program} if program else {})
         case AgventType():
-            return value.name
+            return value.name if KNOWN.get(value.name) == value else shortened(value)
+        case bytes():
+            return value.hex()
         case Conditions() | Subscription():
             return shortened(value)
         case list() | tuple():
@@ -99,6 +102,8 @@ def _call(world: World, step: Step) -> Callable[[], None]:
     given = _given(step.what, options.pop(CALLS[step.what]))
     if "destinations" in options:
         options["destinations"] = tuple(options["destinations"])
+    if "code" in options:
+        options["code"] = bytes.fromhex(options["code"])
     if options.get("expires"):
         options["expires"] += START_US
     return partial(world.doings.ask, step.who, step.what, given, options)
@@ -126,7 +131,7 @@ def _given(what: str, value: Any) -> Any:
         case "subscribe":
             return msgspec.convert(value, Subscription)
         case "advertise":
-            return KNOWN[value]
+            return KNOWN[value] if isinstance(value, str) else msgspec.convert(value, AgventType)
         case _:
             return value
 

@@ -11,6 +11,7 @@ from typing import Final
 import msgspec
 
 from agvent.sim.bounds import SECOND, drawn
+from agvent.sim.interest_worlds import with_interests
 from agvent.sim.machine import Machine
 from agvent.sim.topology import ABDES_BROKERS, TOPOLOGIES
 
@@ -76,6 +77,9 @@ class Workload(msgspec.Struct, frozen=True, kw_only=True):
 
     large: bool = False
     """Have some events a payload that travels in parts?"""
+
+    plain_types: bool = False
+    """Are there types without a program, some of them of one family?"""
 
     moments: int = 0
     """Doings and faults gather around so many moments, where one meets what another has begun; 0: they are spread."""
@@ -155,7 +159,7 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
     if workload.couriers:  # the time of an agvent's journey is by the clocks of all brokers
         more = [kind for kind in ("leave", "lose_disk", "crash") if random.random() < 0.3]
         kinds = tuple(dict.fromkeys((*(kind for kind in kinds if kind != "clock"), *more)))
-    return Scenario(
+    scenario = Scenario(
         seed=seed,
         topology=topology or graph,
         faults=SWARM,
@@ -166,3 +170,4 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
         limits={"GUEST_WAIT_US": 10 * SECOND, **few},
         machine=machine,
     )
+    return with_interests(scenario, ABDES_BROKERS if scenario.topology == "abdes" else brokers)

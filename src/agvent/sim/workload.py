@@ -10,9 +10,11 @@ from typing import Any, Final
 
 import msgspec
 
+from agvent import limits
 from agvent.event import Budget, Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent
+from agvent.sim.interest_doings import PLAIN, InterestDoings, is_plain
 from agvent.sim.moments import Moments
 from agvent.sim.nodes import ClientNode
 from agvent.sim.scenario import Workload
@@ -23,13 +25,13 @@ TOPICS: Final = ("Sports/NBA", "Sports/NHL", "News/Oslo")
 PATTERNS: Final = ("Sports/#", "+/Oslo", "#")
 
 
-class Actors:
+class Actors(InterestDoings):
     """The clients of a run and their doings, all drawn from the world's seed."""
 
     def __init__(self, world: World, workload: Workload) -> None:
         self.world, self.workload = world, workload
         self.random: Random = world.random
-        self.types = COURIER_TYPES if workload.couriers else TYPES
+        self.types = COURIER_TYPES if workload.couriers else (*TYPES, *PLAIN) if workload.plain_types else TYPES
         self.names: list[str] = []
         self.processes: dict[str, str] = {}  # client -> its process now
         self.subscribed: dict[str, dict[str, Subscription]] = {}
@@ -100,6 +102,8 @@ class Actors:
     def _agvent(self, event: Event) -> Event:
         """The event with the program of its type; one without a type, where there are couriers, with that of any. Some
         couriers have little to spend."""
+        if is_plain(event):
+            return event
         program = event.type or (self.random.choice(self.types).name if self.workload.couriers else "Quote")
         budget = self._budget() if self.workload.couriers and self.random.random() < 0.3 else None
         return agvent(event, program, budget)
@@ -132,8 +136,13 @@ class Actors:
             "open": random.random() < 0.5,
         }
         if self.workload.large and random.random() < 0.2:
-            attributes["note"] = "x" * random.choice((500, 3_000, 20_000))
+            attributes["note"] = "x" * self._note_chars()
         return attributes
+
+    def _note_chars(self) -> int:
+        """Some of one chunk, some of many: any number, as one that fills its chunks exactly is an edge."""
+        chunk = limits.CHUNK_BYTES_MAX
+        return self.random.randrange(1, min(self.random.choice((500, 3_000, 20_000)), 12 * chunk))
 
     def _subscribe(self, name: str) -> None:
         if len(self.subscribed[name]) >= 6:
@@ -323,7 +332,7 @@ DOINGS: Final = ("publish", "subscribe", "replace", "unsubscribe", "advertise", 
 WEIGHTS: Final = (60, 10, 6, 4, 5, 3, 5)
 SWARMING: Final = {
     "subscribe": 10, "replace": 10, "unsubscribe": 6, "advertise": 6, "unadvertise": 5, "leave": 5, "burst": 4,
-    "succeed": 4, "guest": 4, "context": 5, "flap": 6, "hop": 5, "say_again": 3,
-    "debut": 8,
+    "succeed": 4, "guest": 4, "context": 5, "flap": 6, "hop": 5, "say_again": 3, "cover": 8, "echo": 6, "widen": 8,
+    "many": 3, "campaign": 4, "revise": 4, "debut": 8,
 }  # fmt: skip
 """How often each is done in a world of the swarm that has it, beside 40 publications."""

@@ -20,28 +20,35 @@ class EarlyPlace(msgspec.Struct, frozen=True, gc=False):
 
 class Attachment(msgspec.Struct):
     """A client, by its key, on its link. `expected` are the next sequences, durable and fast; later ones wait in
-    `early`."""
+    `early`, and in `again` those that are on their way in and were sent again when there was no room."""
 
     number: int  # no other attachment of this broker's run has it
     client: str
     expected: list[int]
     early: dict[EarlyPlace, Publication]
-    early_bytes: int = 0  # of the events in it
+    again: dict[EarlyPlace, Publication]
+    early_bytes: int = 0  # of the events in both
 
     def keep(self, publication: Publication) -> None:
         """Keeps one that is early, as far as a client may have any unacknowledged; more than that are dropped. The next
-        one is always kept: it waits for room, and all others for it."""
+        one is always kept: it waits for room, and all others for it. A repeat has a place of its own: it may come after
+        the next one, and must not take that one's."""
         expected = self.expected[publication.fast]
         has_room = len(self.early) < limits.PUBLISH_UNDER_WAY_MAX and self.early_bytes <= limits.PUBLISH_BYTES_MAX
         if has_room or publication.first <= expected:
-            place = EarlyPlace(publication.fast, max(publication.first, expected))
-            before = self.early.get(place)
-            self.early[place] = publication
+            place = EarlyPlace(publication.fast, publication.first)
+            kept = self.again if publication.first < expected else self.early
+            before = kept.get(place)
+            kept[place] = publication
             self.early_bytes += len(publication.event) - (len(before.event) if before is not None else 0)
 
     def following(self, *, fast: bool) -> Publication | None:
-        """The one whose turn it is, if it came early."""
-        publication = self.early.pop(EarlyPlace(fast, self.expected[fast]), None)
+        """The one whose turn it is, if it came early or again."""
+        again = next((place for place in self.again if place.fast == fast), None)
+        if again is not None:
+            publication = self.again.pop(again, None)
+        else:
+            publication = self.early.pop(EarlyPlace(fast, self.expected[fast]), None)
         if publication is not None:
             self.early_bytes -= len(publication.event)
         return publication
@@ -62,7 +69,7 @@ class Attachments(dict[str, Attachment]):
     def attach(self, link: str, client: str, expected: list[int]) -> Attachment:
         """A client on its link; `expected` are the sequences it will send next."""
         self._count += 1
-        attachment = self[link] = Attachment(number=self._count, client=client, expected=expected, early={})
+        attachment = self[link] = Attachment(number=self._count, client=client, expected=expected, early={}, again={})
         return attachment
 
     def is_same(self, link: str, number: int) -> bool:

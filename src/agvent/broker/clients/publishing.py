@@ -49,7 +49,8 @@ class Publishing:
         if publication.sequence > limits.INT_MAX:
             raise CallerError(f"a sequence is at most {limits.INT_MAX}, not {publication.sequence}")
         expected, fast = attachment.expected, publication.fast
-        if publication.first > expected[fast] or self._is_full(attachment.name, fast=fast):
+        is_accepted = publication.sequence <= self.tables.custody.accepted.get(publication.series, 0)  # needs no room
+        if not is_accepted and (publication.first > expected[fast] or self._is_full(attachment.name, fast=fast)):
             attachment.keep(publication)
             self._early[link] = None
             return
@@ -138,7 +139,7 @@ class Publishing:
                 waiting = attachment.following(fast=fast)
                 if waiting is not None:
                     self.publish(link, waiting, now)
-            if not attachment.early:
+            if not attachment.early and not attachment.again:
                 self._early.pop(link, None)
 
     def _check_type(self, publisher: str, type: str, ancestors: tuple[str, ...]) -> None:

@@ -16,10 +16,14 @@ def unconverged(world: World, ledger: Ledger) -> list[str]:
 
 def _advertisements(world: World, live: list[BrokerNode]) -> list[str]:
     """Every broker has exactly the types that the clients now publish."""
-    wanted = sorted((client.home, client.client, type) for client in world.living() for type in client.session.types)
+    wanted = sorted(
+        (client.home, client.client, said.type.name, said.type.schema)
+        for client in world.living()
+        for said in client.session.types.values()
+    )
     found = []
     for node in live:
-        has = sorted((o, p, type.name) for o, p, type in node.broker.tables.advertisements.found(""))
+        has = sorted((o, p, type.name, type.schema) for o, p, type in node.broker.tables.advertisements.found(""))
         if has != wanted:
             found.append(f"{node.name} has the advertisements {has}, not {wanted}")
         owners = sorted(node.broker.tables.advertisements.owners())
