@@ -177,6 +177,17 @@ def test_every_broker_takes_from_the_budget(budget: Budget, stopped: Stopped) ->
     assert is_settled(world)
 
 
+def test_a_leg_that_is_halted_between_two_stops_is_reported_once() -> None:
+    """An agvent spends its hops on its second leg, on the way from B3 to B5. B3 reports that, and is answered: the
+    publisher is told where it ended, and nobody answers for it any more."""
+    world = world_of([*LINE, ("B4", "B5")], ("s3", "B3", {}), ("s5", "B5", {}))
+    publish(world, "Sweep", budget=Budget(hops=3))
+    world.wait(5)
+    assert received(world, "s3", "s5") == [[1], []]
+    assert told(world) == [Stopped(sequence=1, broker="B4", reason="its budget of hops is spent", declined=("B5",))]
+    assert is_settled(world)
+
+
 def test_a_leg_that_finds_no_way_ends_with_its_time() -> None:
     """The only way is cut for longer than the agvent has: the home is declined, and has the next one when it is
     mended."""

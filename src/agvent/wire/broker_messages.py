@@ -217,6 +217,8 @@ class Report(InstanceMessage, frozen=True, kw_only=True, tag=19):
     reasons: tuple[str, ...]
     nor_here: bool = False
     """Subscribers at `broker` will not get it either. It has come there, so nothing waits for that."""
+    sender: str = ""
+    """Who waits for Landed, if that is not `broker`: a leg may be halted between two stops, and its origin reports."""
 
 
 class Inquiry(Message, frozen=True, tag=61):

@@ -171,7 +171,12 @@ class Legs:
             return
         declined = tuple(target.home for target in errand.leg.journey.targets)
         report = Report(
-            **instance.fields, broker=halted.broker, declined=declined, returned=(), reasons=(halted.reason,)
+            **instance.fields,
+            broker=halted.broker,
+            declined=declined,
+            returned=(),
+            reasons=(halted.reason,),
+            sender=self.tables.name,
         )
         if self.tables.journeys.is_entry(report):
             self.reported(report, now)
@@ -185,8 +190,7 @@ class Legs:
         if told(report) not in self.tables.journeys.executed:
             self.out.record(Reported(report, now))
             self.stop(report)
-        if report.broker != self.tables.name:
-            self.land(instance_in(report), report.broker)
+        self.land(instance_in(report), report.sender or report.broker)
 
     def stop(self, report: Report) -> None:
         """Tells the publisher what went wrong, if it is here."""
