@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
 from agvent import limits
@@ -171,11 +172,12 @@ class BrokerNode(Node):
 
     def __init__(self, world: World, name: str, make: type[Broker] = Broker) -> None:
         super().__init__(world, name)
-        self.disk = Disk()
+        self.incarnation = 1
+        self.disk = self._new_disk()
+        self.damage: list[str] = []  # what its lost disks did wrong
         self.random = world.random_of(name)
         self.fsync_us = self.usual_sync_us = any_of(self.random, world.machine.sync_us)
         self.clock_us = 0  # how far its clock is ahead; a process never sees it change
-        self.incarnation = 1
         self.left = False  # for good
         self.kept: list[Record] = []  # everything that came to be on its disk, in this incarnation
         self.crashes = 0
@@ -196,6 +198,10 @@ class BrokerNode(Node):
         self._measured = 0
         self.alive = False
         self.start()
+
+    def _new_disk(self) -> Disk:
+        """Its failures do not draw from the world's source: a world without a crash is the same with any disk."""
+        return Disk(Random(f"disk {self.world.seed} {self.name} {self.incarnation}"))
 
     def _forget_work(self) -> None:
         """What is in the memory of the process beside its broker."""
@@ -238,13 +244,14 @@ class BrokerNode(Node):
         """The machine stops at once; unsynced writes may be lost, or the whole disk."""
         self.stop()
         self.crashes += 1
-        kept = self.disk.crash(self.random)
+        kept = self.disk.crash()
         if with_disk:
             self.world.synced(self, kept)
         else:
             self.world.history.lost_disks.append((self.name, self.incarnation))
-            self.disk = Disk()
             self.incarnation += 1
+            self.damage += self.disk.damage
+            self.disk = self._new_disk()
             self.kept = []
 
     @property
@@ -400,7 +407,7 @@ class BrokerNode(Node):
     def _save(self, image: list[Record]) -> None:
         self._image = None
         try:
-            self.disk.journal.roll()
+            self.disk.roll()
         except JournalFull:
             return
         self.disk.save(image)

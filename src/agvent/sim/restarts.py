@@ -27,7 +27,7 @@ NEW: Final = 0.25
 """And one that brought a kind of record for the first time in the run."""
 
 
-class Image(msgspec.Struct):
+class TakenSnapshot(msgspec.Struct):
     """The tables that a snapshot gave, and how many records of its broker they stand for."""
 
     life: int
@@ -42,7 +42,7 @@ class Restarts:
         self.found: list[str] = []
         self.random = Random(f"restarts {seed}")
         self._kinds: set[type[Record]] = set()  # of records that came to a disk
-        self._images: dict[str, Image] = {}  # broker -> what the last look took
+        self._images: dict[str, TakenSnapshot] = {}  # broker -> what the last look took
 
     def synced(self, node: BrokerNode, records: list[Record]) -> None:
         """A group came to a broker's disk."""
@@ -71,7 +71,7 @@ class Restarts:
             self._judge(node, wanted, tables, "its whole journal")
         taken = tables_of(node.name, node.incarnation, snapshot_of(node.broker.tables))
         if self._judge(node, wanted, taken, "a snapshot"):
-            self._images[node.name] = Image(node.life, taken, len(records))
+            self._images[node.name] = TakenSnapshot(node.life, taken, len(records))
 
     def _judge(self, node: BrokerNode, wanted: dict[str, Any], tables: Tables, source: str) -> bool:
         """Are they what is wanted?"""

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 REQUESTS: Final = (Advertise, Unadvertise, Subscribe, Unsubscribe, Move)
 
 
-class Asked(msgspec.Struct, frozen=True):
+class SeenRequest(msgspec.Struct, frozen=True):
     """A client's request, and how often its subscription had ended on the disk when it came."""
 
     message: Any
@@ -72,7 +72,7 @@ class WriteAhead:
         self.world = world
         self.found: list[str] = []
         self._facts: dict[tuple[str, int], DiskFacts] = {}
-        self._asked: dict[tuple[str, str], dict[int, Asked]] = {}  # broker, link -> request -> what
+        self._asked: dict[tuple[str, str], dict[int, SeenRequest]] = {}  # broker, link -> request -> what
         self._broker_rules: dict[type, Callable[[DiskFacts, Any], str]] = {
             Adverts: self._adverts,
             Copies: self._copies,
@@ -131,7 +131,7 @@ class WriteAhead:
         if isinstance(message, Unsubscribe):
             client = self.world.clients[peer_of(link)].client
             ended = self._of(node).closed.get((client, message.subscription), 0)
-        self._asked.setdefault((node.name, link), {})[message.request] = Asked(message, ended)
+        self._asked.setdefault((node.name, link), {})[message.request] = SeenRequest(message, ended)
 
     def _judge(self, node: BrokerNode, effect: Send, missing: str) -> None:
         if missing:

@@ -99,7 +99,7 @@ class JournalWriter:
         synced = self.sequence
         group = b"".join(sealed(synced + at, synced, content) for at, content in enumerate(contents, 1))
         try:
-            self._write_all(group)
+            _write_all(self._file, group, self._offset)
         except OSError as error:
             if error.errno not in NO_ROOM:
                 raise
@@ -113,12 +113,6 @@ class JournalWriter:
             with suppress(JournalFull):  # the group is safe; the segment grows until there is room for another
                 self.roll()
         return self.sequence
-
-    def _write_all(self, group: bytes) -> None:
-        view, at = memoryview(group), self._offset
-        while view:
-            written = os.pwrite(self._file, view, at)
-            view, at = view[written:], at + written
 
     def roll(self) -> None:
         """Begins a new segment, after everything in the one before is on disk."""
@@ -186,7 +180,10 @@ class JournalWriter:
         """Takes the room that `compact` needs, if it is to be had."""
         if self._reserve.exists():
             return
-        made = os.open(self._reserve, os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            made = os.open(self._reserve, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError:
+            return  # not even for its name
         try:
             os.posix_fallocate(made, 0, limits.JOURNAL_RESERVE_BYTES)
         except OSError:
@@ -204,6 +201,14 @@ class JournalWriter:
             os.close(self._lock)
 
 
+def _write_all(file: int, data: bytes, at: int) -> None:
+    """A disk that has room for a part of it writes that part, and says so at the next."""
+    view = memoryview(data)
+    while view:
+        written = os.pwrite(file, view, at)
+        view, at = view[written:], at + written
+
+
 def _write_snapshot(path: Path, sequence: int, contents: Sequence[bytes]) -> None:
     made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(made, "wb") as out:
@@ -217,7 +222,7 @@ def _write_snapshot(path: Path, sequence: int, contents: Sequence[bytes]) -> Non
 def _new_segment(path: Path, sequence: int) -> int:
     made = os.open(path, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
-        os.pwrite(made, header(SEGMENT_MAGIC, sequence), 0)
+        _write_all(made, header(SEGMENT_MAGIC, sequence), 0)
         os.fsync(made)
         sync_folder(path.parent)
     except OSError:

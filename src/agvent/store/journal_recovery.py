@@ -110,6 +110,8 @@ def recover(folder: Path, *, archive: Path | None = None) -> Recovery:
         )
     if recovery.torn:
         _cut(recovery.readings[-1])
+    elif recovery.readings:
+        _settle(folder, recovery.readings[-1].path)
     for partial in folder.glob("*.partial"):
         partial.unlink()
     snapshots = snapshot_paths(folder)
@@ -127,6 +129,14 @@ def _cut(reading: Reading) -> None:
             file.truncate(reading.end)
             os.fsync(file.fileno())
     sync_folder(reading.path.parent)
+
+
+def _settle(folder: Path, last: Path) -> None:
+    """Brings to the disk what a process that was killed had written and not synced: what is written from now on counts
+    on it. The name of a snapshot too, before what it stands for is taken away."""
+    with last.open("r+b") as file:
+        os.fsync(file.fileno())
+    sync_folder(folder)
 
 
 def retire(folder: Path, sequence: int, archive: Path | None) -> None:

@@ -11,7 +11,9 @@ from agvent.sim.checkers.calm import disturbed, restless
 from agvent.sim.checkers.convergence import unconverged
 from agvent.sim.checkers.conversation import misspoken
 from agvent.sim.checkers.custody import undrained
+from agvent.sim.checkers.disk import damaged
 from agvent.sim.checkers.duplicated import duplicated
+from agvent.sim.checkers.journal import unfaithful
 from agvent.sim.checkers.links import broken_links
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
@@ -56,4 +58,6 @@ CHECKERS: Final[dict[str, Checker]] = {
     "answers": misanswered,
     "refused": misrefused,
     "notices": misnoticed,
+    "disk": damaged,
+    "journal": unfaithful,
 }
