@@ -6,9 +6,11 @@ from typing import Any
 
 import msgspec
 
+from agvent.broker.notices import TypesGone
 from agvent.broker.pending import DeliverQueues
 from agvent.errors import CallerError
-from agvent.wire.client_messages import Done
+from agvent.wire.broker_messages import Entry
+from agvent.wire.client_messages import Done, Refused
 from tests.sim.broken import Broken
 
 
@@ -59,3 +61,38 @@ class ExpiresEarly(Broken):
             deliver(msgspec.structs.replace(work, at=work.at + 10_000_000))
 
         self.out.works = {**self.out.works, DeliverQueues: hasty}
+
+
+class TellsTypesGone(Broken):
+    """Says that a type is gone whenever one of its publishers goes."""
+
+    def spoil(self) -> None:
+        change = self.gossip.change
+
+        def talkative(entry: Entry | None, **options: Any) -> int:
+            if entry is not None and not entry.live:
+                self.out.notify(TypesGone((entry.type.name,)))
+            return change(entry, **options)
+
+        self.gossip.change = talkative  # type: ignore[method-assign]
+
+
+class KeepsTypesToItself(Broken):
+    """Tells nobody that a type is gone."""
+
+    def spoil(self) -> None:
+        self.clients._tell_gone_types = lambda types: None  # type: ignore[method-assign]
+
+
+class PushesOutForAWhile(Broken):
+    """Tells a process in whose place another one has come that it may come again."""
+
+    def spoil(self) -> None:
+        send = self.out.send
+
+        def soft(link: str, message: Any) -> None:
+            if isinstance(message, Refused) and message.final:
+                message = msgspec.structs.replace(message, final=False)
+            send(link, message)
+
+        self.out.send = soft  # type: ignore[method-assign]

@@ -19,7 +19,7 @@ from agvent.sim.checkers.order import out_of_order
 from agvent.sim.ledger import Ledger
 from agvent.sim.network import Conditions
 from agvent.sim.run import judged, run
-from agvent.sim.scenario import Scenario, Workload
+from agvent.sim.scenario import SWARM, Scenario, Workload, swarm_of
 from agvent.sim.topology import Edge
 from agvent.sim.world import World
 from agvent.wire.client_messages import Deliver, Publish
@@ -54,6 +54,9 @@ MISTAKES = [
     ("answers", broken_clients.DeniesWhatWasHad, "star", "none"),
     ("refused", broken_clients.RefusesAType, "star", "none"),
     ("notices", broken_clients.ExpiresEarly, "star", "none"),
+    ("ended", broken_clients.TellsTypesGone, "star", "swarm"),
+    ("ended", broken_clients.KeepsTypesToItself, "star", "swarm"),
+    ("ended", broken_clients.PushesOutForAWhile, "star", "swarm"),
 ]
 
 
@@ -73,6 +76,8 @@ def is_found(checker: str, make: type[Broker], *, topology: str, faults: str, co
     """Does a checker fail in one of a few runs?"""
     for seed in SEEDS:
         scenario = Scenario(seed=seed, topology=topology, faults=faults, workload=Workload(couriers=couriers))
+        if faults == SWARM:
+            scenario = swarm_of(seed, topology=topology)
         verdict = run(scenario, make=make)
         if checker in {violation.partition(":")[0] for violation in verdict.violations}:
             return True

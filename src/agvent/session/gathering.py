@@ -22,6 +22,9 @@ class Gathering:
     def __bool__(self) -> bool:
         return bool(self._contents)
 
+    def __len__(self) -> int:
+        return len(self._contents)
+
     def join(self, content: bytes, options: Options) -> bool:
         """Adds an event, if it may travel with those that are here: the first one always may."""
         contents, size = self._contents, self._bytes + len(content)

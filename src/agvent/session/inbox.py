@@ -63,6 +63,14 @@ class Inbox:
             self.received = following
         return given
 
+    def check(self) -> None:
+        """What is acknowledged was given and is done; only what was given is undone."""
+        assert self.acknowledged <= self.received
+        assert sorted(self._undone) == sorted(self._done)
+        assert not self._undone or self._undone[0] == min(self._undone)
+        assert all(number > self.received for number in self._ahead)
+        assert not self._undone or self._done[self._undone[0]] < self._undone[0]
+
     def _has(self, number: int) -> bool:
         return number <= self.received or number in self._ahead
 

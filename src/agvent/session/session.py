@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice, takewhile
+from itertools import islice, pairwise, takewhile
 from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -283,6 +283,24 @@ class Session:
             self._out.append(request)
             if size_of(request) > limits.CHUNK_BYTES_MAX:
                 self._awaited = request.request
+
+    def check(self) -> None:
+        """What this session counts is so, and what it keeps is in order."""
+        held = self._unacknowledged
+        assert self.unacknowledged_events == sum(one.count for one in held.values()) + len(self._gathering)
+        assert self._sent.keys() <= held.keys()
+        assert self._sent_bytes == sum(self._sent.values())
+        assert self._sent_events == sum(held[key].count for key in self._sent)
+        for fast in (False, True):
+            places = [(one.first, one.sequence) for key, one in held.items() if key.fast == fast]
+            assert places == sorted(places)
+            assert all(first > last for (_, last), (first, _) in pairwise(places))
+            assert not places or places[-1][1] <= self._sequences[fast]
+        assert all(number == one.request <= self._request for number, one in self.requests.items())
+        assert all(one.version <= self._version for one in self.subscriptions.values())
+        assert self.attached or not (self._unasked or self._awaited)
+        for inbox in self.inboxes:
+            inbox.check()
 
     # The link
 

@@ -14,11 +14,14 @@ begins with Attach and Attached. From then on:
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import msgspec
 
 from agvent import limits
+from agvent.filters.subscription import Subscription
+from agvent.wire.batches import sequences_in
 from agvent.wire.client_messages import (
     Advertise,
     Advertised,
@@ -105,6 +108,9 @@ class Conversation:
     def __init__(self) -> None:
         self.faults: list[str] = []
         self._talk = LinkTalk()
+        self._ended: set[str] = set()  # subscriptions that its caller ended
+        self._numbers: tuple[set[int], set[int]] = (set(), set())  # of the deliveries that the caller was given
+        self._events: set[tuple[bool, str, int, int]] = set()  # and their events: fast, publisher, life, sequence
         self._highest = [0, 0]  # the highest number that ever came, durable and fast
         self._undone: tuple[dict[int, int], dict[int, int]] = ({}, {})  # number -> what is done of it, and before it
         self._said = {Attach: self._attach, Publish: self._publish, Received: self._received}
@@ -124,6 +130,13 @@ class Conversation:
     def _fault(self, sentence: str) -> None:
         if len(self.faults) < FAULTS_MAX:
             self.faults.append(sentence)
+
+    def wants(self, asked: Subscription | str) -> None:
+        """The caller opens or ends a subscription."""
+        if isinstance(asked, str):
+            self._ended.add(asked)
+        else:
+            self._ended.discard(asked.id)
 
     # What the process says
 
@@ -209,14 +222,16 @@ class Conversation:
         for kind, number in zip(talk.deliveries, (attached.received, attached.fast_received), strict=True):
             kind.base = kind.last = kind.acknowledged = number
         before, now = (attach.broker, attach.incarnation, attach.moves), _home_of(attached)
-        if before == now and attached.received != attach.received:
+        if before == now and attached.received < attach.received:
             self._fault(f"was attached after delivery {attached.received}, and has {attach.received}")
         if attach.incarnation and before != now:
             self._undone[True].clear()  # they are another broker's, or of a queue that is no more
             self._highest[True] = 0
+            self._numbers[True].clear()
             if attach.broker == attached.broker:
                 self._undone[False].clear()
                 self._highest[False] = 0
+                self._numbers[False].clear()
 
     def _published(self, published: Published) -> None:
         kind = self._talk.publications[published.fast]
@@ -269,6 +284,22 @@ class Conversation:
 
     # What its caller gets, and is done with
 
+    def passed_on(self, message: AnyMessage, told: Sequence[AnyMessage]) -> None:
+        """What the session gave its caller of a message. A delivery is given at once if its predecessor was, unless the
+        process had it before, here or at another home, or wants it no more."""
+        for one in told:
+            if isinstance(one, (Deliver, Gap)) and one.number:
+                self._numbers[one.fast].add(one.number)
+                if isinstance(one, Deliver):
+                    self._events.update(_events_of(one))
+        if not isinstance(message, (Deliver, Gap)) or message.number in self._numbers[message.fast]:
+            return
+        kind = self._talk.deliveries[message.fast]
+        is_wanted = not self._ended.issuperset(message.subscriptions)
+        is_ready = message.behind <= kind.base or message.behind in self._numbers[message.fast]
+        if is_wanted and is_ready and (isinstance(message, Gap) or not self._events.issuperset(_events_of(message))):
+            self._fault(f"was not given delivery {message.number}, which came")
+
     def given(self, one: Deliver | Gap) -> None:
         """The caller is given a delivery, and works on it."""
         if one.number:
@@ -285,6 +316,10 @@ class Conversation:
 
 def _home_of(attached: Attached) -> tuple[str, int, int]:
     return attached.broker, attached.incarnation, attached.moves
+
+
+def _events_of(one: Deliver) -> set[tuple[bool, str, int, int]]:
+    return {(one.fast, one.publisher, one.life, sequence) for sequence in sequences_in(one)}
 
 
 def _events_left(kind: PublicationTalk) -> int:

@@ -141,6 +141,15 @@ class Doings:
         return True
 
     @noted
+    def give_way(self, process: str) -> bool:
+        """Another process takes its place: when its link breaks it ends."""
+        node = self.world.clients.get(process)
+        if node is None or node.is_over:
+            return False
+        node.end_with_its_link()
+        return True
+
+    @noted
     def move(self, process: str, *, home: str) -> bool:
         """It goes to another broker; one that never had a home has none to name to the next."""
         node = self.world.clients.get(process)

@@ -184,6 +184,7 @@ class BrokerNode(Node):
         self.make = make
         self.steps = 0
         self.links_opened = 0
+        self.late = world.random_of(name, "late")
         self.links: dict[str, str] = {}  # client's machine -> its link now; each connection has a name of its own
         self.sandbox = sandbox()
         self.carry_out: dict[type[Effect], Callable[[Any], None]] = {
@@ -434,6 +435,9 @@ class ClientNode(Node):
         self.talk = Conversation()
         self.is_over = False  # the process has ended
         self.random = world.random_of(name)
+        self.is_last_link = False  # it ends with the link that it has
+        self.turned_away: list[Refused] = []
+        self.downs: list[int] = []  # when its link ended
         self.open(home)
 
     def happened(self, peer: str, what: list[AnyMessage | Change]) -> None:
@@ -442,8 +446,13 @@ class ClientNode(Node):
                 self.talk.up()
                 self.session.link_up()
             elif one is DOWN:
+                self.downs.append(self.world.now)
                 self.session.link_down()
+                if self.is_last_link:
+                    self.end()
+                    return
             elif isinstance(one, Refused) and one.is_of_attaching:
+                self.turned_away.append(one)
                 self.leave()
                 if one.final:
                     self.is_over = True
@@ -458,22 +467,30 @@ class ClientNode(Node):
         if self.world.met is not None:
             self.world.met.heard(self, message)
         self.talk.heard(message)
-        for told in self.session.receive(message):
+        words = self.session.receive(message)
+        self.talk.passed_on(message, words)
+        for told in words:
             self.world.told(self, told)
             if isinstance(told, (Deliver, Gap)) and self.world.machine.done_us:
                 self.talk.given(told)
-                self.later(self.world.now + int(self.random.random() * self.world.machine.done_us), self._done, told)
+                takes_us = int(self.random.random() * self.world.machine.done_us)
+                if told.event_count > 1:  # with some of a batch's events before the others
+                    part = told.number - told.event_count + 1
+                    self.later(self.world.now + takes_us // 2, self._done, told, part)
+                self.later(self.world.now + takes_us, self._done, told, told.number)
 
-    def _done(self, message: Deliver | Gap) -> None:
+    def _done(self, message: Deliver | Gap, until: int) -> None:
         if message.number:  # a notice that the session itself made has none
-            self.session.done(message)
-            self.talk.done(message, message.number)
+            self.session.done(message, until)
+            self.talk.done(message, until)
             self.say()
 
     def say(self) -> None:
         """Sends what the session has to send."""
         end = self.ends.get(self.home)
         if end is not None and end.up:
+            if self.world.steps % self.world.check_every == 0:
+                self.session.check()
             for message in self.session.take():
                 self.talk.said(message)
                 self.send(self.home, message)
@@ -484,12 +501,19 @@ class ClientNode(Node):
         self.ends.clear()
         self.touched.clear()
         self._poll_at = 0
+        self.downs.append(self.world.now)
         self.session.link_down()
+        if self.is_last_link:
+            self.end()
 
     def end(self) -> None:
         """The process ends without a word."""
         self.is_over = True
         self.stop()
+
+    def end_with_its_link(self) -> None:
+        """Another process takes its place: when its link breaks it does not come back."""
+        self.is_last_link = True
 
     def back(self) -> None:
         if not self.is_over:

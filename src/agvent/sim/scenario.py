@@ -13,6 +13,7 @@ import msgspec
 from agvent.sim.bounds import SECOND, drawn
 from agvent.sim.interest_worlds import with_interests
 from agvent.sim.machine import Machine
+from agvent.sim.themes import with_theme
 from agvent.sim.topology import ABDES_BROKERS, TOPOLOGIES
 
 MIXES: Final[dict[str, tuple[str, ...]]] = {
@@ -51,9 +52,9 @@ FAULTS: Final[dict[str, float]] = (
 
 DOINGS: Final = (
     "subscribe", "replace", "unsubscribe", "advertise", "unadvertise", "leave", "burst", "succeed", "guest", "context",
-    "flap", "hop", "say_again", "debut",
+    "flap", "hop", "say_again", "debut", "waver", "mistake", "stream", "look", "season", "rival",
 )  # fmt: skip
-"""What clients may do beside publishing; workload.py says what each is."""
+"""What clients may do beside publishing; workload.py and client_doings.py say what each is."""
 
 
 ATTACH_US: Final = 3 * SECOND
@@ -154,6 +155,7 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
         sync_us=random.choice(((1_000,), (1_000, 40_000), (30_000, 400_000))),
         delay_us=random.choice(((2_000,), (2_000, 60_000), (500, 150_000))),
         done_us=random.choice((0, 0, 50_000, 2 * SECOND)),
+        notice_us=random.choice((0, 0, 500_000, 3 * SECOND)),
     )
     kinds = tuple(kind for kind, share in FAULTS.items() if random.random() < share)
     if workload.couriers:  # the time of an agvent's journey is by the clocks of all brokers
@@ -170,4 +172,5 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
         limits={"GUEST_WAIT_US": 10 * SECOND, **few},
         machine=machine,
     )
+    scenario = with_theme(scenario, ABDES_BROKERS if scenario.topology == "abdes" else brokers)
     return with_interests(scenario, ABDES_BROKERS if scenario.topology == "abdes" else brokers)

@@ -14,6 +14,7 @@ from agvent import limits
 from agvent.event import Budget, Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent
+from agvent.sim.client_doings import ClientDoings
 from agvent.sim.interest_doings import PLAIN, InterestDoings, is_plain
 from agvent.sim.moments import Moments
 from agvent.sim.nodes import ClientNode
@@ -25,7 +26,7 @@ TOPICS: Final = ("Sports/NBA", "Sports/NHL", "News/Oslo")
 PATTERNS: Final = ("Sports/#", "+/Oslo", "#")
 
 
-class Actors(InterestDoings):
+class Actors(InterestDoings, ClientDoings):
     """The clients of a run and their doings, all drawn from the world's seed."""
 
     def __init__(self, world: World, workload: Workload) -> None:
@@ -239,11 +240,14 @@ class Actors(InterestDoings):
         if len(self._node(name).homes) > 1:
             return  # another process does not know where the one before was at home
         self.world.doings.end(self.processes[name])
-        self.world.doing(self.world.now + self.random.randrange(10_000, 6_000_000), self._next_process, name)
+        soon = self.workload.moments and self.random.random() < 0.5
+        after = self.random.choice((1, 3_000, 30_000)) if soon else self.random.randrange(10_000, 6_000_000)
+        self.world.doing(self.world.now + after, self._next_process, name)
 
-    def _next_process(self, name: str) -> None:
+    def _next_process(self, name: str, *, beside: bool = False) -> None:
+        """Another process of the name begins, at the same broker; it may be there beside the one before."""
         before, self._lives = self._node(name), self._lives + 1
-        if not before.is_over:
+        if not before.is_over and not beside:
             return
         self.processes[name] = f"{name}+{self._lives}"
         self.world.attach(self.processes[name], before.home, client=name, life=self._lives)
@@ -333,6 +337,7 @@ WEIGHTS: Final = (60, 10, 6, 4, 5, 3, 5)
 SWARMING: Final = {
     "subscribe": 10, "replace": 10, "unsubscribe": 6, "advertise": 6, "unadvertise": 5, "leave": 5, "burst": 4,
     "succeed": 4, "guest": 4, "context": 5, "flap": 6, "hop": 5, "say_again": 3, "cover": 8, "echo": 6, "widen": 8,
-    "many": 3, "campaign": 4, "revise": 4, "debut": 8,
+    "many": 3, "campaign": 4, "revise": 4, "debut": 8, "waver": 5, "mistake": 5, "stream": 5, "look": 3, "season": 2,
+    "rival": 3,
 }  # fmt: skip
 """How often each is done in a world of the swarm that has it, beside 40 publications."""

@@ -398,6 +398,8 @@ class World:
             order=order,
         )
         self.history.asked.append(call)
+        if method in ("subscribe", "unsubscribe"):
+            node.talk.wants(args[0])
         node.say()
         return result
 

@@ -13,6 +13,7 @@ from agvent.sim.checkers.conversation import misspoken
 from agvent.sim.checkers.custody import undrained
 from agvent.sim.checkers.disk import damaged
 from agvent.sim.checkers.duplicated import duplicated
+from agvent.sim.checkers.ended import misended
 from agvent.sim.checkers.journal import unfaithful
 from agvent.sim.checkers.links import broken_links
 from agvent.sim.checkers.lost import lost
@@ -60,4 +61,5 @@ CHECKERS: Final[dict[str, Checker]] = {
     "notices": misnoticed,
     "disk": damaged,
     "journal": unfaithful,
+    "ended": misended,
 }

@@ -42,7 +42,7 @@ def misnoticed(world: World, ledger: Ledger) -> list[str]:
             found.append(f"{_shown(told, gap)}, which cannot have been so")
         elif gap.publisher:
             found += _untrue(world, promises, told, gap, published.get((gap.publisher, gap.fast), {}))
-        elif gap.reason not in OF_EVERYTHING:
+        elif gap.reason not in OF_EVERYTHING and reasons.isdisjoint(OF_EVERYTHING):  # a notice may be let go, too
             found.append(f"{_shown(told, gap)}, and not whose events")
     return found
 

@@ -28,6 +28,8 @@ def misrouted(world: World, ledger: Ledger) -> list[str]:
         event, outcome = decode_event(record.publication.event), record.outcome
         assert outcome is not None
         agvent, name = instance_of(record.entered, record.publication, ()), program_name(event)
+        if outcome.fault:
+            continue  # it decided nothing, and takes the default route
         keys = [version for _, versions in outcome.deliveries for version in versions]
         if keys and name == "Frugal":
             delivered.setdefault(agvent, set()).add(broker)
