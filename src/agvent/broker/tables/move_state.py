@@ -14,6 +14,7 @@ import msgspec
 
 from agvent import limits
 from agvent.broker.records import HomePart, part_of
+from agvent.broker.tables.queues import kept_reason
 from agvent.event import EventId
 from agvent.wire.batches import without
 from agvent.wire.broker_messages import Passed
@@ -134,7 +135,7 @@ class MoveState(msgspec.Struct, kw_only=True):
                 first=first,
                 last=gone.last,
                 fast=False,
-                reason=reason,
+                reason=kept_reason(gone) or reason,
                 subscriptions=ids,
             )
         self.waiting_bytes -= _bytes_in(self.waiting[:count])

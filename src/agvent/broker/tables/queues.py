@@ -131,7 +131,7 @@ class Queue(msgspec.Struct):
                 first=min(gone.first, before.first) if before else gone.first,
                 last=max(gone.last, before.last) if before else gone.last,
                 fast=fast,
-                reason=reason,
+                reason=kept_reason(gone) or reason,
                 subscriptions=tuple(sorted({*gone.subscriptions, *(before.subscriptions if before else ())})),
             )
         self.waiting = {**{gap.number: gap for gap in gaps.values()}, **self.waiting}
@@ -145,6 +145,12 @@ class Queue(msgspec.Struct):
         assert self.event_bytes == sum(one.event_bytes for one in self.waiting.values())
         sent = [one for number, one in self.waiting.items() if number <= self.sent]
         assert (self.sent_waiting, self.sent_bytes) == (len(sent), sum(one.event_bytes for one in sent))
+
+
+def kept_reason(gone: Deliver | Gap) -> str:
+    """Why a notice in the place of this one is there, if not for letting it go: one that names no publisher speaks of
+    everything, and what happened is why."""
+    return gone.reason if isinstance(gone, Gap) and not gone.publisher else ""
 
 
 def _gap(delivery: Deliver | Gap, reason: str) -> Gap:

@@ -72,10 +72,18 @@ def _bound_us(world: World, calm: Calm, one: CalmEvent, home: str) -> int:
     hops = sum(home in hop.homes and _is_of(hop, one) for hop in world.hops[calm.hops :])
     programs = 4 * program_us if _calls_programs(world) else 0
     bound_us = (hops + 2) * step_us + 2 * (sync_us + machine.turn_us) + programs + SPARE_US
+    if _is_anew(world, one.fast, (home,)):
+        bound_us += limits.ANSWER_WAIT_US + limits.TICK_US
     if world.is_ordinary:
         return bound_us
     # With small windows each may wait for those before it, and for a client that is not done with them.
     return bound_us * (1 + len(calm.events)) + 2 * len(calm.events) * machine.done_us
+
+
+def _is_anew(world: World, fast: bool, homes: tuple[str, ...]) -> bool:
+    """May it be the first fast event that comes to a home since that crashed? The home does not know whether those
+    before it had come, and waits for them as long as they could take; its entry may send it again meanwhile."""
+    return fast and any(world.brokers[home].crashes for home in homes)
 
 
 def _calls_programs(world: World) -> bool:
@@ -107,8 +115,8 @@ def _wasted(world: World, calm: Calm) -> list[str]:
     crossings = Counter((hop.event, frozenset((hop.source, hop.target))) for hop in hops)
     return [
         f"{publisher}:{sequence} crossed {' – '.join(sorted(link))} {times} times in the calm"
-        for ((publisher, sequence, _), link), times in crossings.items()
-        if times > 1
+        for ((publisher, sequence, fast), link), times in crossings.items()
+        if times > 1 and not _is_anew(world, fast, tuple(world.brokers))
     ] + [
         f"{hop.event.publisher}:{hop.event.sequence} reached {hop.target} in the calm, where nobody wants it"
         for hop in hops
