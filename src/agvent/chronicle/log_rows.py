@@ -3,15 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
 from agvent.store.event_columns import LoggedEvent
-from agvent.store.log_writer import Batch, LogWriter
+from agvent.store.log_writer import Batch
 from agvent.types import Advertisement
 
 Row = dict[str, Any]
+
+
+class LogStreams(Protocol):
+    """A log that rows are appended to, each call one commit of a stream. A batch that the stream has is not taken."""
+
+    def append_catalogue(
+        self,
+        *,
+        advertisements: Iterable[Advertisement] = (),
+        withdrawn: Iterable[Advertisement] = (),
+        subscriptions: Any = (),
+        changes: Any = (),
+        epochs: Any = (),
+        programs: Any = (),
+        batch: Batch | None = None,
+    ) -> object:
+        """Advertisements, subscriptions and what was in force."""
+
+    def append_events(self, records: Iterable[LoggedEvent], *, batch: Batch | None = None) -> object:
+        """Events."""
+
+    def append_tables(self, stream: str, tables: Any, *, batch: Batch | None = None) -> object:
+        """Rows of another stream."""
 
 
 class LogRows(msgspec.Struct):
@@ -36,7 +59,7 @@ class LogRows(msgspec.Struct):
         for name in self.__struct_fields__:
             getattr(self, name).extend(getattr(other, name))
 
-    def write(self, log: LogWriter, *, batch: Batch | None = None) -> None:
+    def write(self, log: LogStreams, *, batch: Batch | None = None) -> None:
         """Appends them to a log: the catalogue and the answers, then the events that need them, then what became of
         these. So nobody reads an event before what it is judged by. A stream that has the batch does not take it."""
         catalogue = self._some("advertisements", "withdrawn", "subscriptions", "changes", "epochs", "programs")
@@ -53,7 +76,7 @@ class LogRows(msgspec.Struct):
         """How many there are of each."""
         return {name: len(getattr(self, name)) for name in self.__struct_fields__}
 
-    def _append(self, log: LogWriter, stream: str, tables: Iterable[str], batch: Batch | None) -> None:
+    def _append(self, log: LogStreams, stream: str, tables: Iterable[str], batch: Batch | None) -> None:
         rows = self._some(*tables)
         if rows:
             log.append_tables(stream, rows, batch=batch)

@@ -1,32 +1,22 @@
 """The event log of a network, from the brokers' journals, as they grow.
 
-Beside the brokers: they write their journals as ever, and know nothing of this. Journals are read from where the log
-has them, so that neither a crash of this process nor one of a broker loses a row or has one twice.
+Beside the brokers: they write their journals as ever, and know nothing of this. `agvent.chronicle.follower` reads and
+writes; here are the files, and what is let go of them.
 """
 
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
 
-from agvent import limits
-from agvent.broker.records import Record, Timed, decode_record
-from agvent.chronicle import bookmark
-from agvent.chronicle.bookmark import BatchPlan, Bookmark, JournalKey, JournalPlace
-from agvent.chronicle.carried_state import Carried
-from agvent.chronicle.chronicle import Chronicle
-from agvent.chronicle.frontier import Frontier
-from agvent.chronicle.hops import Ways
-from agvent.chronicle.incarnations import Incarnations, incarnations_in
-from agvent.chronicle.log_rows import LogRows, empty_rows
-from agvent.errors import LogError
+from agvent.chronicle.bookmark import JournalKey
+from agvent.chronicle.follower import JournalFollower, begin
 from agvent.net.server.config import ARCHIVE, JOURNAL
-from agvent.net.server.identity import Identity, identity_of, known_identity
+from agvent.net.server.identity import known_identity
 from agvent.store.journal_tail import JournalTail
 from agvent.store.log_reader import create_log
 from agvent.store.log_writer import LogWriter
@@ -40,34 +30,18 @@ class Keep(msgspec.Struct, frozen=True):
     bytes_max: int | None = None
 
 
-class Followed:
-    """One journal. `ahead` has the records that were read and are not in the log; without a `tail` no more come."""
+class BrokerDisk:
+    """The `data` folder of a broker."""
 
-    def __init__(self, place: JournalPlace, number: int) -> None:
-        self.place = place
-        self.tail: JournalTail | None = None
-        self.chronicle = Chronicle(place.broker, number, place.carried)
-        self.ahead: deque[tuple[int, Record]] = deque()
+    def __init__(self, data: Path) -> None:
+        self.data = data
 
-    @property
-    def key(self) -> JournalKey:
-        return (self.place.broker, self.place.incarnation)
+    def owner(self) -> JournalKey | None:
+        identity = known_identity(self.data)
+        return (identity.broker, identity.incarnation) if identity is not None else None
 
-    @property
-    def name(self) -> str:
-        return self.chronicle.name
-
-    def take(self, upto: int, ways: Ways) -> LogRows:
-        """The rows of the records up to a sequence."""
-        place = self.place
-        while self.ahead and self.ahead[0][0] <= upto:
-            place.sequence, record = self.ahead.popleft()
-            if isinstance(record, Timed):
-                place.at = record.at
-            else:
-                self.chronicle.take(record, place.at)
-                ways.take(place.broker, self.name, record, place.at)
-        return self.chronicle.drain()
+    def tail(self, after: int) -> JournalTail:
+        return JournalTail(self.data / JOURNAL, self.data / ARCHIVE, after=after)
 
 
 class Follower:
@@ -76,150 +50,37 @@ class Follower:
     def __init__(
         self, out: str | os.PathLike[str], disks: Sequence[Path], *, trim: bool = False, keep: Keep | None = None
     ) -> None:
-        self.out, self.disks, self.trim, self.keep = Path(out), disks, trim, keep or Keep()
+        self.out, self.trim, self.keep = Path(out), trim, keep or Keep()
         if not (self.out / "log.json").exists():
             create_log(self.out)
-            bookmark.write(self.out, bookmark.BOOKMARK, _beginning())
-        known = bookmark.read(self.out, bookmark.BOOKMARK, Bookmark)
-        if known is None:
-            raise LogError(f"{self.out} was not written from journals", hint="give another folder")
-        self._mark, self.log = known, LogWriter(self.out)
-        plan = bookmark.read(self.out, bookmark.PLAN, BatchPlan)
-        self._plan = plan if plan is not None and plan.batch > self._mark.batch else None
-        if self._plan is not None:
-            self._mark.incarnations = self._plan.incarnations
-        self._followed = {(one.broker, one.incarnation): self._of(one) for one in self._mark.places}
-        self._is_between = True  # no batch is half written
-        self.is_behind = False  # a journal has more than the last step took
+            begin(self.out)
+        self.log = LogWriter(self.out)
+        try:
+            self._journals = JournalFollower(self.out, [BrokerDisk(disk) for disk in disks], self.log)
+        except BaseException:
+            self.log.close()
+            raise
+
+    @property
+    def is_behind(self) -> bool:
+        """Has a journal more than the last step took?"""
+        return self._journals.is_behind
 
     def close(self) -> None:
         """Writes down where it is, and lets the log go."""
-        if self._is_between:
-            self._save()
+        self._journals.close()
         self.log.close()
 
     def step(self) -> dict[str, int] | None:
         """Takes what is new in the journals, up to a size, into the log; gives the rows of each table, or None if
         there was nothing new."""
-        self._look()
-        upto = self._cut() if self._plan is None else self._planned(self._plan)
-        if not upto:
-            return None
-        self._is_between = False
-        rows = empty_rows()
-        for key, followed in self._followed.items():
-            rows.extend(followed.take(upto.get(key, 0), self._mark.ways))
-        rows.traces += self._mark.ways.drain()
-        counts = rows.counts()
-        if any(counts.values()):
-            self._write(rows, upto)
-        self._let_go()
-        self._is_between = True
+        counts = self._journals.step()
+        if counts is not None and any(counts.values()):
+            self._retain()
+            if self.trim:
+                for path in self._journals.finished():
+                    path.unlink()
         return counts
-
-    def _write(self, rows: LogRows, upto: dict[JournalKey, int]) -> None:
-        batch = self._mark.batch + 1
-        if self._plan is None:
-            bookmark.write(self.out, bookmark.PLAN, BatchPlan(batch, self._mark.incarnations, upto))
-        rows.write(self.log, batch=(bookmark.WRITER, batch))
-        self._mark.batch, self._plan = batch, None
-        self._save()
-        self._retain()
-        if self.trim:
-            self._trim()
-
-    def _save(self) -> None:
-        self._mark.places = [followed.place for followed in self._followed.values()]
-        bookmark.write(self.out, bookmark.BOOKMARK, self._mark)
-        bookmark.note_done(self.out, self._mark.batch)
-
-    # Reading
-
-    def _look(self) -> None:
-        """Reads what the journals have now."""
-        found: list[tuple[Followed, list[tuple[int, Record]]]] = []
-        self.is_behind = False
-        for disk in self.disks:
-            identity = known_identity(disk)
-            if identity is not None:
-                followed = self._journal(disk, identity)
-                found.append((followed, self._read(followed, disk, identity)))
-        self._mark.incarnations.see({one for _, part in found for _, record in part for one in incarnations_in(record)})
-        put = self._mark.incarnations.put
-        for followed, part in found:
-            followed.ahead.extend((sequence, put(record)) for sequence, record in part)
-
-    def _journal(self, disk: Path, identity: Identity) -> Followed:
-        """The journal that is on a disk now; what a broker had before it lost its disk is not read on."""
-        key = (identity.broker, identity.incarnation)
-        if key not in self._followed:
-            self._mark.incarnations.see({key})
-            self._followed[key] = self._of(
-                JournalPlace(
-                    broker=identity.broker,
-                    incarnation=identity.incarnation,
-                    sequence=0,
-                    at=0,
-                    carried=Carried(known={}, types={}, open={}, clients={}, delivered={}),
-                )
-            )
-        followed = self._followed[key]
-        if followed.tail is None:
-            after = followed.place.sequence
-            followed.tail = JournalTail(disk / JOURNAL, disk / ARCHIVE, after=after)
-            for other in self._followed.values():
-                if other.place.broker == identity.broker and other is not followed:
-                    other.tail = None
-        return followed
-
-    def _of(self, place: JournalPlace) -> Followed:
-        return Followed(place, self._mark.incarnations.of(place.broker, place.incarnation))
-
-    def _read(self, followed: Followed, disk: Path, identity: Identity) -> list[tuple[int, Record]]:
-        assert followed.tail is not None
-        wanted = self._plan.upto.get(followed.key, 0) if self._plan is not None else 0
-        if len(followed.ahead) > limits.FOLLOWED_RECORDS_MAX and wanted <= followed.tail.sequence:
-            self.is_behind = True
-            return []
-        part = followed.tail.read(limits.FOLLOWED_BYTES_MAX)
-        self.is_behind |= sum(len(one.content) for one in part) >= limits.FOLLOWED_BYTES_MAX
-        while part and part[-1].sequence < wanted:
-            part += followed.tail.read(limits.FOLLOWED_BYTES_MAX)
-        if identity_of(disk) != identity:  # it lost its disk while it was read
-            followed.tail = None
-            return []
-        return [(one.sequence, decode_record(one.content)) for one in part if one.content]
-
-    def _cut(self) -> dict[JournalKey, int]:
-        """Up to which record of each journal everything that is spoken of was read too."""
-        frontier = self._mark.frontier
-        readable = {one.name for one in self._followed.values() if one.tail is not None or one.ahead}
-        waiting = {key: deque(followed.ahead) for key, followed in self._followed.items() if followed.ahead}
-        upto: dict[JournalKey, int] = {}
-        is_moving = True
-        while is_moving:
-            is_moving = False
-            for key, records in waiting.items():
-                while records and frontier.reaches(records[0][1], readable):
-                    upto[key], record = records.popleft()
-                    frontier.note(self._followed[key].name, record)
-                    is_moving = True
-        return upto
-
-    def _planned(self, plan: BatchPlan) -> dict[JournalKey, int]:
-        """A batch that a crash cut off, up to the same records."""
-        for key, followed in self._followed.items():
-            for sequence, record in followed.ahead:
-                if sequence <= plan.upto.get(key, 0):
-                    self._mark.frontier.note(followed.name, record)
-        return plan.upto
-
-    # Letting go
-
-    def _let_go(self) -> None:
-        """Journals of disks that are gone, when everything of them is in the log."""
-        for key in [key for key, one in self._followed.items() if one.tail is None and not one.ahead]:
-            del self._followed[key]
 
     def _retain(self) -> None:
         before = None
@@ -228,14 +89,3 @@ class Follower:
         if before is not None or self.keep.bytes_max is not None:
             for stream in STREAMS_WITH_AN_END:
                 retain(self.log, stream, before=before, bytes_max=self.keep.bytes_max)
-
-    def _trim(self) -> None:
-        """Removes archived segments that the log has."""
-        for followed in self._followed.values():
-            if followed.tail is not None:
-                for path in followed.tail.finished(followed.place.sequence):
-                    path.unlink()
-
-
-def _beginning() -> Bookmark:
-    return Bookmark(batch=0, incarnations=Incarnations({}), frontier=Frontier({}, {}), ways=Ways({}, []), places=[])
