@@ -86,20 +86,22 @@ def batches_done(log: Path) -> int | None:
 
 
 def note_done(log: Path, batch: int) -> None:
-    path = log / FOLDER / DONE
-    partial = path.with_suffix(".partial")
-    partial.write_bytes(msgspec.json.encode(batch))
-    os.replace(partial, path)
+    _put(log / FOLDER / DONE, msgspec.json.encode(batch))
 
 
 def write(log: Path, name: str, value: Bookmark | BatchPlan) -> None:
     """Writes it down in place of the last one; a crash leaves one of the two."""
     path = log / FOLDER / name
     path.parent.mkdir(exist_ok=True)
+    _put(path, msgspec.msgpack.encode(value, enc_hook=extended))
+    sync_folder(path.parent)
+
+
+def _put(path: Path, content: bytes) -> None:
+    """A file's new content, on disk before it has its name."""
     partial = path.with_suffix(".partial")
     with partial.open("wb") as out:
-        out.write(msgspec.msgpack.encode(value, enc_hook=extended))
+        out.write(content)
         out.flush()
         os.fsync(out.fileno())
     os.replace(partial, path)
-    sync_folder(path.parent)

@@ -84,7 +84,7 @@ class Waiting(msgspec.Struct):
 
     def catch_up(self) -> None:
         """Both in one order, as the home does it. The old home's log has what it handed over: here that only takes a
-        number."""
+        number, unless it waited for other subscriptions too."""
         self.moving = False
         had: dict[tuple[int, EventId], set[str]] = {}
         for one in self.handed:
@@ -92,16 +92,30 @@ class Waiting(msgspec.Struct):
                 had.setdefault((one.life, event_of(one)), set()).update(one.subscriptions)
         events = (arrived.publication for arrived, _ in self.waiting)
         keys = [EventId(one.publisher, one.sequence) for one in events]
+        both: dict[tuple[int, EventId], Delivered] = {}
+        for (arrived, versions), key in zip(self.waiting, keys, strict=True):
+            already = had.get((arrived.publication.life, key)) if not arrived.lost else None
+            if already is None:
+                continue
+            left = tuple((key, number) for key, number in versions if key.partition("/")[2] not in already)
+            both[arrived.publication.life, key] = Delivered(arrived, left)
         for is_handed, place in merged([event_of(one) for one in self.handed], keys):
+            if is_handed:
+                self._hand(self.handed[place], both)
             if is_handed:
                 self.number += 1
                 continue
             arrived, versions = self.waiting[place]
-            already = had.get((arrived.publication.life, keys[place]), ()) if not arrived.lost else ()
-            left = tuple((key, number) for key, number in versions if key.partition("/")[2] not in already)
-            if left:
-                self.add(Delivered(arrived, left))
+            if arrived.lost or (versions and (arrived.publication.life, keys[place]) not in both):
+                self.add(self.waiting[place])
         self.handed, self.waiting = [], []
+
+    def _hand(self, one: Deliver | Gap, both: dict[tuple[int, EventId], Delivered]) -> None:
+        """The next number is a delivery that was handed over: what waited of the same event is under it too."""
+        if isinstance(one, Deliver):
+            found = both.get((one.life, event_of(one)))
+            if found is not None and found.versions:
+                self.arrived[self.number + 1] = found
 
 
 def _without(versions: Versions, key: str) -> Versions:

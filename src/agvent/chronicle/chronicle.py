@@ -197,8 +197,7 @@ class Chronicle:
             self.rows.left_out.append(f"{publication.publisher}:{publication.sequence}: {refusal}")
         else:
             self.rows.events.append(self._logged(record, publication, event))
-        answers = (answer_row(self.name, publication, one, record.at) for one in record.entered.answers)
-        self.rows.behaviours += [row for row in answers if row is not None]
+        self._answered(record, publication)
         if event.cargo is not None:
             self.rows.cargoes.append(cargo_row(self.name, publication, event.cargo, record.at))
         if event.type == DOCUMENT_TYPE:
@@ -208,6 +207,10 @@ class Chronicle:
             here = [target for target in record.targets if target.home == self.broker]
             if here:
                 self._arrived(arrival_of(record, here[0].predecessor, record.outcome), record.at)
+
+    def _answered(self, record: Accepted, publication: Publication) -> None:
+        answers = (answer_row(self.name, publication, one, record.at) for one in record.entered.answers)
+        self.rows.behaviours += [row for row in answers if row is not None]
 
     def _logged(self, record: Accepted, publication: Publication, event: Event) -> LoggedEvent:
         type_ = self.carried.types.get((publication.publisher, event.type)) if event.type is not None else None
@@ -273,6 +276,7 @@ class Chronicle:
             event = decode_event(publication.event)
             if not objection(event):
                 self.rows.events.append(self._logged(here, publication, event))
+            self._answered(here, publication)
         return replace(record, entered=entered)
 
     def _waiting(self, client: str) -> Waiting:

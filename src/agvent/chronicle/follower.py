@@ -83,6 +83,11 @@ class JournalFollower:
         self._is_between = True  # no batch is half written
         self.is_behind = False  # a journal has more than the last step took
 
+    @property
+    def incarnations(self) -> dict[str, list[int]]:
+        """Of each broker its incarnations: the first is 1 in the log."""
+        return self._mark.incarnations.known
+
     def close(self) -> None:
         """Writes down where it is."""
         if self._is_between:

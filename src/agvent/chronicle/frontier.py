@@ -32,11 +32,12 @@ class Frontier(msgspec.Struct):
             ours[publisher] = max(sequence, ours.get(publisher, 0))
 
     def reaches(self, record: Record, readable: Container[str]) -> bool:
-        """Was what the record speaks of read? A broker that is not `readable` will say no more."""
+        """Was what the record speaks of read? A broker that is not `readable` will say no more. An arrival without a
+        publisher speaks of an entry that is no more, and of no event."""
         if isinstance(record, Heard):
             home = logged_name(record.home, record.incarnation)
             return home not in readable or self.positions.get(home, 0) >= record.position
-        if isinstance(record, (Arrived, Visited)):
+        if isinstance(record, (Arrived, Visited)) and record.publication.publisher:
             entry = logged_name(record.entered.entry, record.entered.incarnation)
             known = self.entered.get(entry, {}).get(record.publication.publisher, 0)
             return entry not in readable or known >= record.publication.sequence

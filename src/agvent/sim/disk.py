@@ -60,9 +60,10 @@ class AbandonedJournal(JournalWriter):
 class Disk:
     """What survives is what `read` gives. `unsynced` are the records that are not certain to."""
 
-    def __init__(self, random: Random | None = None) -> None:
-        self.folder = Path(mkdtemp(prefix="agvent-sim-", dir=MEMORY if MEMORY.is_dir() else None))
-        weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+    def __init__(self, random: Random | None = None, *, keeps_history: bool = False) -> None:
+        self.folder = self._new_folder()
+        self.archive = self._new_folder() if keeps_history else None
+        self.owner: tuple[str, int] | None = None  # the broker that was started with it, and its incarnation
         self.random = random or Random(0)
         self.platter = Platter(self.folder, self.random)
         self.unsynced: list[bytes] = []
@@ -75,12 +76,17 @@ class Disk:
         self._images: dict[int, list[bytes]] = {}  # by the sequence after it, each snapshot
         self._journal: AbandonedJournal | None = None
 
+    def _new_folder(self) -> Path:
+        made = Path(mkdtemp(prefix="agvent-sim-", dir=MEMORY if MEMORY.is_dir() else None))
+        weakref.finalize(self, shutil.rmtree, made, ignore_errors=True)
+        return made
+
     @property
     def journal(self) -> AbandonedJournal:
         """The journal, open: a start opens it, a crash closes it."""
         if self._journal is None:
             with self.platter.under():
-                self._journal = AbandonedJournal(self.folder)
+                self._journal = AbandonedJournal(self.folder, archive=self.archive)
         if self.is_full != self.platter.is_full:
             if self.is_full:
                 self.platter.fill()
@@ -142,13 +148,13 @@ class Disk:
         with self.platter.under():
             self.journal.snapshot(self.snapshot_from, contents)
 
-    def crash(self) -> list[Record]:
+    def crash(self, at: int = 0) -> list[Record]:
         """The process ends. Gives the records of the group under way that are whole on the disk."""
         journal = self.journal
         before = journal.sequence
         under_way: list[Callable[[], None]] = []
         if self.begun:
-            under_way.append(lambda: self._write(self._group(self.begun, 0)))
+            under_way.append(lambda: self._write(self._group(self.begun, at)))
         if self.snapshot is not None:
             under_way.append(self.saved)
         for write in self.random.sample(under_way, len(under_way)):

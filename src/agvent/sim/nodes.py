@@ -202,7 +202,8 @@ class BrokerNode(Node):
 
     def _new_disk(self) -> Disk:
         """Its failures do not draw from the world's source: a world without a crash is the same with any disk."""
-        return Disk(Random(f"disk {self.world.seed} {self.name} {self.incarnation}"))
+        random = Random(f"disk {self.world.seed} {self.name} {self.incarnation}")
+        return Disk(random, keeps_history=self.world.keeps_history)
 
     def _forget_work(self) -> None:
         """What is in the memory of the process beside its broker."""
@@ -224,6 +225,7 @@ class BrokerNode(Node):
         self._measured = 0
         self._forget_work()
         self.world.resends.started(self.name)
+        self.disk.owner = (self.name, self.incarnation)
         self.broker = self.make(self.name, self.incarnation, self.disk.start(), now=self.now)
         for peer in self.world.peers(self.name):
             self._connect(peer)
@@ -245,7 +247,7 @@ class BrokerNode(Node):
         """The machine stops at once; unsynced writes may be lost, or the whole disk."""
         self.stop()
         self.crashes += 1
-        kept = self.disk.crash()
+        kept = self.disk.crash(self.now)
         if with_disk:
             self.world.synced(self, kept)
         else:
@@ -404,6 +406,14 @@ class BrokerNode(Node):
         if self._records:
             self._write()
         self.give([Synced(number)])
+
+    def flush(self) -> None:
+        """Puts on disk what is not there yet, at once."""
+        if self.alive and self._records:
+            count = self.disk.begin()
+            self.disk.sync(count, self.now)
+            self.world.synced(self, self._records[:count])
+            del self._records[:count]
 
     def _save(self, image: list[Record]) -> None:
         self._image = None

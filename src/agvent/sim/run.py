@@ -16,6 +16,7 @@ from agvent.broker.broker import Broker
 from agvent.sim.bounds import bounded
 from agvent.sim.calm import calm
 from agvent.sim.checkers import CHECKERS
+from agvent.sim.chronicler import Chronicler, is_logged
 from agvent.sim.endings import succeed_all
 from agvent.sim.faults import Faults
 from agvent.sim.ledger import Ledger
@@ -71,7 +72,7 @@ def _begun(scenario: Scenario, trace: Trace | None, make: type[Broker]) -> World
     world = World(scenario.seed, [], trace=trace, machine=scenario.machine)
     world.small_limits = scenario.limits
     world.build(TOPOLOGIES[scenario.topology](scenario.brokers, world.random))
-    world.start(make)
+    _start(world, make)
     actors = Actors(world, scenario.workload)
     faults = Faults(world, scenario.kinds or MIXES[scenario.faults])
 
@@ -105,11 +106,18 @@ def replayed(plan: Plan, *, trace: Trace | None = None, make: type[Broker] = Bro
         world = World(plan.seed, [], trace=trace, machine=plan.machine)
         world.small_limits = plan.limits
         world.build(list(plan.edges))
-        world.start(make)
+        _start(world, make)
         world.doings.counts_faults = True
         schedule(plan, world)
         _finish(world, world.began + plan.mended_at, has_calm=plan.has_calm)
     return world
+
+
+def _start(world: World, make: type[Broker]) -> None:
+    """Switches the brokers on, and perhaps a process that writes their log."""
+    if is_logged(world.seed):
+        world.chronicler = Chronicler(world)
+    world.start(make)
 
 
 def _finish(world: World, mended: int, *, has_calm: bool = True) -> None:
@@ -118,6 +126,8 @@ def _finish(world: World, mended: int, *, has_calm: bool = True) -> None:
     succeed_all(world)
     if world.run(mended + LIVENESS_US, done=lambda: is_quiet(world)) and has_calm:
         calm(world, lambda: is_quiet(world))
+    if world.chronicler is not None:
+        world.chronicler.finish()
 
 
 def is_quiet(world: World) -> bool:

@@ -18,6 +18,7 @@ import msgspec
 from agvent.broker.broker import Broker
 from agvent.broker.interface import Append, Effect, Input, LinkDown, LinkUp, MessageCame, Send
 from agvent.broker.records import Record
+from agvent.sim.chronicler import Chronicler
 from agvent.sim.doings import Doings
 from agvent.sim.machine import Machine, any_of
 from agvent.sim.memory_use import memory_use
@@ -148,6 +149,7 @@ class World:
         self.digest = hashlib.blake2b(digest_size=16)
         self.steps = 0
         self.check_every = CHECK_EVERY
+        self.chronicler: Chronicler | None = None
         self._token = 0
         self._count = 0
         self._words = 0
@@ -199,6 +201,11 @@ class World:
         for other in neighbours:
             if self.brokers[other].alive:
                 self.brokers[other].open(name)
+
+    @property
+    def keeps_history(self) -> bool:
+        """Are journals kept for the event log?"""
+        return self.chronicler is not None
 
     def is_connected_without(self, name: str) -> bool:
         """Would the brokers that stay reach each other without this one?"""

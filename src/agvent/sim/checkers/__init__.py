@@ -16,6 +16,7 @@ from agvent.sim.checkers.duplicated import duplicated
 from agvent.sim.checkers.ended import misended
 from agvent.sim.checkers.journal import unfaithful
 from agvent.sim.checkers.links import broken_links
+from agvent.sim.checkers.log import untrue
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.notices import misnoticed
@@ -62,4 +63,5 @@ CHECKERS: Final[dict[str, Checker]] = {
     "disk": damaged,
     "journal": unfaithful,
     "ended": misended,
+    "log": untrue,
 }
