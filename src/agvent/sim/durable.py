@@ -89,19 +89,25 @@ def durable(tables: Tables) -> dict[str, Any]:
 def _plain(value: Any) -> Any:
     kind = type(value)
     if kind is dict:
-        found = ((key, _plain(one)) for key, one in value.items() if not _is_fast(key))
-        return {key: one for key, one in found if one != {}}
+        found = {key: _plain(one) for key, one in value.items() if type(key) is str or not _is_fast(key)}
+        return {key: one for key, one in found.items() if one != {}} if {} in found.values() else found
     if kind is list:
         return [_plain(one) for one in value]
     if kind is Subscriptions or kind is Filed:
         return {id: value.get(id) for id in value}
-    if kind.__module__.startswith(ROOM) and not issubclass(kind, tuple):
+    if _is_of_tables(kind.__module__) and not issubclass(kind, tuple):
         names = _struct_fields(kind) if issubclass(kind, msgspec.Struct) else _fields(value)
         plain = {name: _plain(getattr(value, name)) for name in names}
         if kind is Copy:
             plain["standing"] = value.standing is Standing.DELEGATED
         return plain
     return value
+
+
+@cache
+def _is_of_tables(module: str) -> bool:
+    """May fields of what it defines be lost?"""
+    return module.startswith(ROOM)
 
 
 @cache

@@ -52,12 +52,12 @@ class Resends:
     def stepped(self, node: BrokerNode, inputs: list[Input], effects: list[Effect], now: int) -> None:
         """A broker's step at a time."""
         for given in inputs:
-            if isinstance(given, MessageCame):
+            if type(given) is MessageCame:
                 self._came(node.name, given)
             elif isinstance(given, (LinkUp, LinkDown)):
                 self._reasons[node.name] = self._reasons.get(node.name, 0) + 1
         for effect in effects:
-            if isinstance(effect, Send):
+            if type(effect) is Send:
                 self._said(node.name, effect, now)
 
     def started(self, name: str) -> None:

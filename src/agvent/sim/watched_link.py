@@ -35,6 +35,9 @@ LATE_US: Final = 1_000
 ROUNDING_US: Final = 16
 """A round trip is smoothed with whole microseconds."""
 
+UP: Final = Change.UP  # an enum's member costs as much as a call to look up
+DOWN: Final = Change.DOWN
+
 AWAKE_US: Final = 2 * limits.LINK_SILENCE_US
 """A node that was paused may be late with everything for so long."""
 
@@ -139,14 +142,14 @@ class WatchedEnd(LinkEnd):
 
     def _give(self, happened: list[AnyMessage | Change]) -> None:
         for one in happened:
-            if one is Change.UP:
+            if one is UP:
                 if self.is_up_for_user:
                     self._wrong("the link is up again, and was not said to be down")
                 if (self.token, self.peer) in self.sessions:
                     self._wrong("a session that had ended begins again")
                 self.sessions.add((self.token, self.peer))
                 self.is_up_for_user = True
-            elif one is Change.DOWN:
+            elif one is DOWN:
                 if not self.is_up_for_user:
                     self._wrong("the link is down, and was not up")
                 self.is_up_for_user = False
@@ -188,7 +191,7 @@ class WatchedEnd(LinkEnd):
         if seen is None:
             self.damaged_frames += 1
         else:
-            self._came(seen, now, is_up=Change.UP in happened)
+            self._came(seen, now, is_up=UP in happened)
         self._give(happened)
         return happened
 
