@@ -160,7 +160,7 @@ class Met:
 
     def all_of(self, scenario: Scenario, faults: Iterable[str]) -> set[Pair]:
         """Everything, at the end of a run in which these faults happened."""
-        mixes = {Pair(MIXES_OF, kind, scenario.faults) for kind in self.kinds}
+        mixes = {Pair(MIXES_OF, kind, scenario.mix) for kind in self.kinds}
         happened = {Pair(FAULTS_OF, kind, fault) for kind in self.kinds for fault in faults}
         return self.pairs | mixes | happened
 

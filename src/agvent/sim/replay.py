@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from agvent.errors import AgventError
-from agvent.event import Event
+from agvent.event import Budget, Event
 from agvent.event_json import decode_event, encode_event
 from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent, program_name
@@ -36,6 +36,7 @@ CALLS: Final = {
     "unsubscribe": "id",
     "advertise": "type",
     "unadvertise": "type",
+    "get_advertisements": "type",
 }
 """What clients ask their sessions for, and how a script names what they give."""
 
@@ -69,8 +70,7 @@ def _step(doing: Doing) -> Step:
 def _plain(name: str, value: Any) -> Any:
     match value:
         case Event():
-            program = program_name(value)
-            return msgspec.json.decode(encode_event(value)) | ({"$program": program} if program else {})
+            return msgspec.json.decode(encode_event(value)) | _cargo(value)
         case AgventType():
             return value.name if KNOWN.get(value.name) == value else shortened(value)
         case bytes():
@@ -81,6 +81,15 @@ def _plain(name: str, value: Any) -> Any:
             return [_plain(name, one) for one in value]
         case _:
             return value - START_US if name == "expires" and value else value
+
+
+def _cargo(event: Event) -> dict[str, Any]:
+    """An agvent's program by its name, and its budget, where that is not the usual one."""
+    program, cargo = program_name(event), event.cargo
+    found: dict[str, Any] = {"$program": program} if program else {}
+    if cargo is not None and cargo.budget is not None and (budget := shortened(cargo.budget)):
+        found["$budget"] = budget
+    return found
 
 
 # From values of JSON to what is done
@@ -138,6 +147,7 @@ def _given(what: str, value: Any) -> Any:
 
 def _event(value: dict[str, Any]) -> Event:
     plain = dict(value)
-    program = plain.pop("$program", "")
+    program, given = plain.pop("$program", ""), plain.pop("$budget", None)
     event = decode_event(msgspec.json.encode(plain))
-    return agvent(event, program) if program else event
+    budget = None if given is None else msgspec.convert(given, Budget)
+    return agvent(event, program, budget) if program else event

@@ -74,7 +74,7 @@ def _begun(scenario: Scenario, trace: Trace | None, make: type[Broker]) -> World
     world.build(TOPOLOGIES[scenario.topology](scenario.brokers, world.random))
     _start(world, make)
     actors = Actors(world, scenario.workload)
-    faults = Faults(world, scenario.kinds or MIXES[scenario.faults])
+    faults = Faults(world, scenario.kinds if scenario.is_swarm else MIXES[scenario.faults])
 
     def begin() -> None:
         moments = Moments(world, scenario.workload)

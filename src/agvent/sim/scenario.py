@@ -44,6 +44,9 @@ NEW: Final = (
     "trap",
     "torn",
 )
+MIXED_OF: Final = 5 * len(MIXES)
+"""One in six of the swarm's worlds has the faults of one of the mixes: what they draw beside meets every mix."""
+
 FAULTS: Final[dict[str, float]] = (
     dict.fromkeys((kind for mix in MIXES.values() for kind in mix), 0.35) | dict.fromkeys(NEW, 0.35) | SELDOM
 )
@@ -102,6 +105,17 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True):
     machine: Machine = Machine()
 
     @property
+    def mix(self) -> str:
+        """The mix of its faults; a world of the swarm may have the kinds of another one."""
+        return (
+            next((mix for mix, kinds in MIXES.items() if kinds == self.kinds), SWARM) if self.is_swarm else self.faults
+        )
+
+    @property
+    def is_swarm(self) -> bool:
+        return self.faults == SWARM
+
+    @property
     def mended_at(self) -> int:
         """When the chaos phase ends, since the world began."""
         return CHAOS_US + self.workload.duration_us
@@ -158,6 +172,8 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
         notice_us=random.choice((0, 0, 500_000, 3 * SECOND)),
     )
     kinds = tuple(kind for kind, share in FAULTS.items() if random.random() < share)
+    mix = random.choice((*MIXES, *[SWARM] * MIXED_OF))
+    kinds = MIXES.get(mix, kinds or ("crash",))
     if workload.couriers:  # the time of an agvent's journey is by the clocks of all brokers
         more = [kind for kind in ("leave", "lose_disk", "crash") if random.random() < 0.3]
         kinds = tuple(dict.fromkeys((*(kind for kind in kinds if kind != "clock"), *more)))
@@ -168,7 +184,7 @@ def swarm_of(seed: int, *, topology: str | None = None, couriers: bool = False) 
         brokers=brokers,
         fault_count=random.choice((0, 3, 8, 16)),
         workload=workload,
-        kinds=kinds or ("crash",),
+        kinds=kinds,
         limits={"GUEST_WAIT_US": 10 * SECOND, **few},
         machine=machine,
     )

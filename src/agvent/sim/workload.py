@@ -199,7 +199,14 @@ class Actors(InterestDoings, ClientDoings):
         type = self.random.choice(self.types)
         if type.name not in self.advertised[name]:
             self.advertised[name].append(type.name)
-            self._ask(name, "advertise", type)
+            self._ask(name, "advertise", type, **self._code(type.name))
+
+    def _code(self, type: str) -> dict[str, bytes]:
+        """In a world of the swarm a type comes with code or without; a broker keeps it for a host, and does not read
+        it. The same program has the same code."""
+        if not self.workload.doings or self.random.random() < 0.7:
+            return {}
+        return {"code": f"the code of {type}".encode()}
 
     def _debut(self, name: str) -> None:
         """The client publishes events of a type at once when it has advertised it: no broker has answered yet. A type
@@ -315,7 +322,7 @@ class Actors(InterestDoings, ClientDoings):
     def _say_again(self, name: str) -> None:
         """The client asks for what it has: a type that it advertises, a subscription as it is."""
         for type in [type for type in self.types if type.name in self.advertised[name]][:1]:
-            self._ask(name, "advertise", type)
+            self._ask(name, "advertise", type, **self._code(type.name))
         for subscription in list(self.subscribed[name].values())[:1]:
             self._open(name, subscription)
 

@@ -44,6 +44,13 @@ def test_code_outlives_its_advertisement() -> None:
     assert kept(gone) == kept(recalled(gone)) == [b"OLD", b"NEW"]
 
 
+def test_code_of_one_publisher_outlives_that_of_another() -> None:
+    """Two clients advertised the same code, and one has withdrawn its type: its agvents run still, after a restart."""
+    types = (entry(1, "old", b"OLD"), entry(2, "old", b"OLD", publisher="shop"), entry(3, "old", b"", live=False))
+    shared = tables(*types)
+    assert {(one.publisher, one.code) for one in recalled(shared).code} == {("house", b"OLD"), ("shop", b"OLD")}
+
+
 def test_code_said_again_is_kept_once() -> None:
     """Signed with another key, the later stays; whoever counts sees that something came."""
     again = tables(entry(1, "one", b"A"), entry(2, "two", b"B"), entry(3, "one", b"C"))

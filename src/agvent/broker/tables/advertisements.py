@@ -176,9 +176,10 @@ class Advertisements:
         entry = self.entry(owner, publisher, type)
         return entry.type if entry is not None else None
 
-    def code(self) -> set[bytes]:
-        """What the advertisements of all owners bring."""
-        return {entry.code for owner in self._owners.values() for entry in owner.entries.values() if entry.code}
+    def code(self) -> set[tuple[str, bytes]]:
+        """What the advertisements of all owners bring, each with its publisher."""
+        entries = (entry for owner in self._owners.values() for entry in owner.entries.values())
+        return {(entry.publisher, entry.code) for entry in entries if entry.code}
 
     def types_of(self, owner: str, publisher: str) -> list[AgventType]:
         """What a publisher advertises there."""

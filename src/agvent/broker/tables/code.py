@@ -75,7 +75,7 @@ class Code:
     def snapshot(self, advertisements: Advertisements) -> Iterator[Brought]:
         """What no advertisement has any more: the others bring their own."""
         advertised = advertisements.code()
-        yield from (brought for brought in self if brought.code not in advertised)
+        yield from (brought for brought in self if (brought.publisher, brought.code) not in advertised)
 
     def check(self) -> None:
         assert self._total == sum(self._bytes.values())
