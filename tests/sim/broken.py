@@ -15,11 +15,13 @@ from agvent.broker.pending import SendTook
 from agvent.broker.records import Arrived, LegEnded, Outcome, Owned, Record
 from agvent.broker.tables.advertisements import Advertisements
 from agvent.broker.tables.chains import Chain, Chains, chain_of
+from agvent.broker.tables.covering import Covering
 from agvent.broker.tables.custody import Copy, Custody, Standing
 from agvent.broker.tables.journeys import Errand
 from agvent.broker.tables.local_subscriptions import LocalSubscriptions, Version
 from agvent.event import Event
 from agvent.filters.evaluate import Behaviours
+from agvent.filters.relations import Extent
 from agvent.wire.broker_messages import Copies, Journey, Seek
 from agvent.wire.messages import AnyMessage
 from agvent.wire.parts import Entered, Publication, Target
@@ -120,6 +122,34 @@ class _Optimist(Requests):
 class ConfirmsTooEarly(Broken):
     def spoil(self) -> None:
         self.clients.requests.__class__ = _Optimist
+
+
+class _Uncovered(Covering):
+    """Takes no filter for a part of another."""
+
+    def _extent(self, key: str) -> Extent:
+        extent = super()._extent(key)
+        extent.covers = lambda other: False  # type: ignore[method-assign]
+        return extent
+
+
+class SendsWhatIsCovered(Broken):
+    def spoil(self) -> None:
+        self.streams.covering.__class__ = _Uncovered
+
+
+class _Orphaning(Covering):
+    """Forgets what a subscription covered when that ends."""
+
+    def remove(self, key: str) -> set[str]:
+        for below in [one for one, coverer in self._coverer.items() if coverer == key]:
+            self._coverer[below] = ""
+        return super().remove(key)
+
+
+class ForgetsWhatWasCovered(Broken):
+    def spoil(self) -> None:
+        self.streams.covering.__class__ = _Orphaning
 
 
 class _Resurrecting(Advertisements):

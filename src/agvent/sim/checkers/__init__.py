@@ -14,6 +14,7 @@ from agvent.sim.checkers.custody import undrained
 from agvent.sim.checkers.disk import damaged
 from agvent.sim.checkers.duplicated import duplicated
 from agvent.sim.checkers.ended import misended
+from agvent.sim.checkers.interest import misknown
 from agvent.sim.checkers.journal import unfaithful
 from agvent.sim.checkers.links import broken_links
 from agvent.sim.checkers.log import untrue
@@ -56,6 +57,7 @@ CHECKERS: Final[dict[str, Checker]] = {
     "resent": resent,
     "overspent": overspent,
     "links": broken_links,
+    "interest": misknown,
     "conversation": misspoken,
     "answers": misanswered,
     "refused": misrefused,
