@@ -135,3 +135,21 @@ def test_a_client_without_a_process_has_another_after_chaos() -> None:
     plan = read_script(SMALL.replace("    20.0", "     8.000000  ada    end\n    20.0"))
     assert replayed(plan).clients.keys() == {"ada", "p", "ada+1"}
     assert violations_of(plan) == ()
+
+
+LEFT = """\
+seed 26
+links B1-B2 B2-B3 B3-B1
+     3.000000  c2     attach       {"home":"B3"}
+     5.000000  B3     full_disk    {"is_full":true}
+     6.000000  c2     subscribe    {"subscription":{"id":"s8","pattern":"#"}}
+     6.000000  B2     retire
+     6.000000  B3     crash        {"with_disk":true}
+     7.000000  B1     crash        {"with_disk":false}
+     8.000000  *      mend
+"""
+
+
+def test_the_operator_tells_a_broker_that_knows_who_left() -> None:
+    """B2 leaves while B3 is down, and B1 loses what it heard of that: B1 would refuse to forget an unknown name."""
+    assert violations_of(read_script(LEFT)) == ()

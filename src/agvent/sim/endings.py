@@ -45,11 +45,12 @@ def attach_all(world: World) -> None:
 
 
 def _forget_left(world: World) -> None:
-    """The operator tells one broker of those who left; some may have gone while nobody could hear them."""
-    stayed = next(node for node in world.brokers.values() if node.alive)
-    for node in world.brokers.values():
-        if node.left:
-            stayed.do([Forget(node.name)])
+    """The operator tells one broker of those who left; some may have gone while nobody could hear them. A broker that
+    does not know the name refuses (net/server/server.py), so it is one that knows it."""
+    for left in [node.name for node in world.brokers.values() if node.left]:
+        knowing = [node for node in world.brokers.values() if node.alive and left in node.broker.tables.advertisements]
+        for node in knowing[:1]:
+            node.do([Forget(left)])
 
 
 def succeed_all(world: World) -> None:
