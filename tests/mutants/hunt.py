@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
 from typing import Final
 
 import msgspec
@@ -40,8 +41,49 @@ def prepare_kernels() -> None:
     subprocess.run([sys.executable, "-m", "agvent.matching.prepare"], env=environment, check=True)
 
 
+class Forks:
+    """The process of a copy that forks for each hunt (forks.py). It ends with this object."""
+
+    def __init__(self, copy: SourceCopy) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants.forks"],
+            cwd=copy.folder,
+            env=copy.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        weakref.finalize(self, self._process.communicate)
+
+    def hunt(self, first_seed: int, seeds_max: int) -> Hunt | None:
+        """What a fork sees in these seeds; None if it would not see the mutant."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        try:
+            self._process.stdin.write(f"{first_seed} {seeds_max}\n")
+            self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BrokenPipeError:
+            line = ""
+        if not line and self._process.wait() == -signal.SIGINT:
+            raise KeyboardInterrupt
+        return msgspec.json.decode(line, type=Hunt) if line.strip() else None
+
+
+_forks: weakref.WeakKeyDictionary[SourceCopy, Forks] = weakref.WeakKeyDictionary()
+
+
 def hunt(copy: SourceCopy, *, first_seed: int, seeds_max: int) -> Hunt:
     """What the simulator sees in these seeds."""
+    if copy not in _forks:
+        _forks[copy] = Forks(copy)
+    found = _forks[copy].hunt(first_seed, seeds_max)
+    return found or hunt_alone(copy, first_seed=first_seed, seeds_max=seeds_max)
+
+
+def hunt_alone(copy: SourceCopy, *, first_seed: int, seeds_max: int) -> Hunt:
+    """The same in a process of its own."""
     ran = subprocess.run(
         [sys.executable, "-m", "tests.mutants.seeds", str(first_seed), str(seeds_max)],
         cwd=copy.folder,

@@ -48,6 +48,18 @@ def test_a_bug_is_found_and_the_whole_source_has_none(copy: SourceCopy) -> None:
     assert 0 < found.seeds <= SEEDS
 
 
+def test_a_mutant_of_what_is_imported_once_is_found(copy: SourceCopy) -> None:
+    """Also after a hunt without it, and it does not stay for the next one."""
+    before = "class AgventError(Exception):\n"
+    after = f"raise ValueError('no errors')\n\n\n{before}"
+    mutant = Mutant(name="m", file="errors.py", why="", before=before, after=after)
+    assert hunt(copy, first_seed=0, seeds_max=1).finding == ""
+    with copy.mutated(mutant):
+        found = hunt(copy, first_seed=0, seeds_max=1)
+    assert (found.checker, found.violation) == ("crash", "crash: ValueError: no errors")
+    assert hunt(copy, first_seed=0, seeds_max=1).finding == ""
+
+
 def test_a_process_imports_the_copy(copy: SourceCopy) -> None:
     """Wherever it runs: the tests run in the tree that has the source."""
     command = [sys.executable, "-c", "import agvent; print(agvent.__file__)"]
