@@ -11,7 +11,7 @@ from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import agvent
 from agvent.sim.checkers.lost import lost
 from agvent.sim.ledger import Ledger
-from agvent.wire.client_messages import Refused
+from agvent.wire.client_messages import Published, Refused
 from tests.sim.watched import Watched
 
 
@@ -111,3 +111,20 @@ def test_who_changes_too_fast_is_told_which_broker_is_behind(monkeypatch: pytest
     world.brokers["B1"].do([Forget("B3")])
     world.wait(5)
     assert changing(world, 3) == [reason]
+
+
+def test_a_refusal_comes_before_what_says_that_later_events_were_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answers to a large event and a small one are lost. Sent again, the large one comes last: its publisher hears
+    that it was refused before it hears that the small one was taken, which says the same of all before it."""
+    monkeypatch.setattr(limits, "CHUNK_BYTES_MAX", 600)
+    world = Watched([("B1", "B2")])
+    world.attach("p", "B1")
+    world.wait(1)
+    world.network.paths["B1", "p"].cut = True
+    world.ask("p", "publish", Event(type="Book", attributes={"note": "x" * 3_000}))
+    world.ask("p", "publish", Event(), to="a = 1")
+    world.wait(10)
+    world.network.paths["B1", "p"].cut = False
+    world.wait(10)
+    words = [told.message for told in world.history.told if isinstance(told.message, (Refused, Published))]
+    assert [(type(word), word.sequence) for word in words] == [(Refused, 1), (Published, 2)]

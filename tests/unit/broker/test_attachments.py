@@ -8,7 +8,7 @@ from agvent.wire.parts import Publication
 
 def test_a_repeat_does_not_take_the_place_of_the_next_event() -> None:
     """A large event that is sent again may come after the next one: both are kept, the repeat first."""
-    attachment = Attachment(number=1, client="c", expected=[22, 1], early={}, again={})
+    attachment = Attachment(number=1, client="c", expected=[22, 1], early={}, again={}, refused=[0, 0])
     for sequence in (21, 22, 23, 20):
         attachment.keep(Publication("c", sequence, b"event"))
     found = []

@@ -27,6 +27,7 @@ class Attachment(msgspec.Struct):
     expected: list[int]
     early: dict[EarlyPlace, Publication]
     again: dict[EarlyPlace, Publication]
+    refused: list[int]  # up to which sequences it was told what is refused, durable and fast
     early_bytes: int = 0  # of the events in both
 
     def keep(self, publication: Publication) -> None:
@@ -69,7 +70,9 @@ class Attachments(dict[str, Attachment]):
     def attach(self, link: str, client: str, expected: list[int]) -> Attachment:
         """A client on its link; `expected` are the sequences it will send next."""
         self._count += 1
-        attachment = self[link] = Attachment(number=self._count, client=client, expected=expected, early={}, again={})
+        attachment = self[link] = Attachment(
+            number=self._count, client=client, expected=expected, early={}, again={}, refused=[0, 0]
+        )
         return attachment
 
     def is_same(self, link: str, number: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import msgspec
 
 from agvent import limits
@@ -19,7 +21,8 @@ from agvent.event import Event
 from agvent.wire.batches import taken_apart
 from agvent.wire.client_messages import Published, Refused
 from agvent.wire.lines import has_lines, types_in
-from agvent.wire.parts import Publication
+from agvent.wire.messages import AnyMessage
+from agvent.wire.parts import Publication, Series
 from agvent.wire.sizes import check_event
 
 
@@ -69,9 +72,6 @@ class Publishing:
         accepted = self.tables.custody.accepted.get(publication.series, 0)
         rejected = self.tables.custody.rejected_in(publication)
         if publication.sequence <= accepted:
-            for sequence, reason in rejected.items():
-                refused = Refused(request=0, sequence=sequence, reason=reason, fast=publication.fast)
-                self.attached.tell(TellClient(link, attachment.number, refused))
             self.settle(_settled(link, attachment, publication))
             return
         if publication.count > 1:
@@ -150,8 +150,8 @@ class Publishing:
             raise CallerError(f"{type!r} was not advertised as a subtype of {min(unknown)!r}")
 
     def settle(self, work: SettlePublication) -> None:
-        """Acknowledges a publication that had its turn, and before that says that it was refused: of a durable one when
-        that is on disk. Else a crash between would let it in, though its publisher was told."""
+        """Acknowledges a publication that had its turn, and before that says what was refused up to there: of durable
+        ones when that is on disk. Else a crash between would let it in, though its publisher was told."""
         published = Published(
             sequence=work.sequence,
             fast=work.fast,
@@ -159,12 +159,28 @@ class Publishing:
             epoch=self.tables.interests.epoch,
             credit=0 if self.tables.custody.is_full_for_publishers() else limits.PUBLISH_CREDIT,
         )
-        for message in (published,) if work.refused is None else (work.refused, published):
+        messages: list[AnyMessage] = [*self._untold(work), published]
+        for message in messages:
             tell = TellClient(work.link, work.attachment, message)
             if work.fast:
                 self.attached.tell(tell)
             else:
                 self.out.after_sync(tell)
+
+    def _untold(self, work: SettlePublication) -> list[Refused]:
+        """The refusals that its publisher was not told on this link. Not only its own: of what is sent again a large
+        one comes late, and the acknowledgement of a later one says that all before it were taken."""
+        if not self.attached.is_same(work.link, work.attachment):
+            return []
+        attachment, fast = self.attached[work.link], work.fast
+        known = self.tables.custody.rejected.get(Series(attachment.name, fast), {})
+        told = attachment.refused[fast]
+        newest = takewhile(lambda one: one > told, reversed(known))  # they ascend: the others are not looked at
+        found = {one: known[one] for one in newest if one <= work.sequence}
+        if work.refused is not None and work.refused.sequence > told:
+            found[work.refused.sequence] = work.refused.reason
+        attachment.refused[fast] = max(told, work.sequence)
+        return [Refused(request=0, sequence=one, reason=found[one], fast=fast) for one in sorted(found)]
 
 
 def _settled(
