@@ -54,6 +54,12 @@ class Attachment(msgspec.Struct):
             self.early_bytes -= len(publication.event)
         return publication
 
+    def note_refused(self, until: int, *, fast: bool) -> int:
+        """It is told what is refused up to a sequence; gives up to which it was told before."""
+        before = self.refused[fast]
+        self.refused[fast] = max(before, until)
+        return before
+
     @property
     def name(self) -> str:
         return name_of(self.client)

@@ -174,12 +174,11 @@ class Publishing:
             return []
         attachment, fast = self.attached[work.link], work.fast
         known = self.tables.custody.rejected.get(Series(attachment.name, fast), {})
-        told = attachment.refused[fast]
+        told = attachment.note_refused(work.sequence, fast=fast)
         newest = takewhile(lambda one: one > told, reversed(known))  # they ascend: the others are not looked at
         found = {one: known[one] for one in newest if one <= work.sequence}
         if work.refused is not None and work.refused.sequence > told:
             found[work.refused.sequence] = work.refused.reason
-        attachment.refused[fast] = max(told, work.sequence)
         return [Refused(request=0, sequence=one, reason=found[one], fast=fast) for one in sorted(found)]
 
 
