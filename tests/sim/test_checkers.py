@@ -241,7 +241,11 @@ def questions(world: World) -> None:
     [
         (copies_for_who_is_away, broken.KeepsAllCopies, ["copies", "bytes of copies"]),
         (publish_eighty, broken.HoldsAllBack, ["early copies", "copies", "bytes of copies"]),
-        (deliveries_for_who_is_away, broken.KeepsAllDeliveries, ["deliveries", "bytes of deliveries"]),
+        (
+            deliveries_for_who_is_away,
+            broken.KeepsAllDeliveries,
+            ["deliveries", "events in a queue", "bytes of deliveries"],
+        ),
         (fast_deliveries_for_who_is_away, broken.KeepsAllDeliveries, ["fast deliveries", "bytes of fast deliveries"]),
         (
             a_move_from_who_is_away,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from agvent.broker.broker import Broker
+from agvent.broker.tables.queues import Queue
 from agvent.wire.parts import Publication
 
 
@@ -15,6 +16,7 @@ def memory_use(broker: Broker) -> dict[str, int]:
         "bytes of copies": custody.event_bytes,
         "untaken": max(custody.untaken.values(), default=0),
         "deliveries": max((len(client.durable.waiting) for client in clients), default=0),
+        "events in a queue": max((_events_in(client.durable) for client in clients), default=0),
         "bytes of deliveries": max((client.durable.event_bytes for client in clients), default=0),
         "fast deliveries": max((len(client.fast.waiting) for client in clients), default=0),
         "bytes of fast deliveries": max((client.fast.event_bytes for client in clients), default=0),
@@ -24,6 +26,11 @@ def memory_use(broker: Broker) -> dict[str, int]:
         "early copies": max(_early(broker).values(), default=0),
         "events that wait for answers": max(broker.entry.waiting().values(), default=0),
     }
+
+
+def _events_in(queue: Queue) -> int:
+    """The deliveries that wait in it, without notices."""
+    return sum(1 for one in queue.waiting.values() if one.event_count)
 
 
 def _early(broker: Broker) -> dict[str, int]:

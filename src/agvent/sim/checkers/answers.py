@@ -37,6 +37,7 @@ class ProcessRequests(msgspec.Struct):
     open: dict[int, ClientCall] = {}  # unanswered, by number
     attached: int = 0  # the order of the last Attached
     standing: dict[str, int] = {}  # subscription -> the order in which it was confirmed
+    types: dict[str, int] = {}  # type that it advertises -> the order in which it asked for that
 
 
 class AnswerBook:
@@ -82,6 +83,8 @@ class AnswerBook:
             self.types.setdefault(call.client, set()).add(subject)
         if call.method == "subscribe":
             requests.standing.pop(subject, None)
+        if call.method in ("advertise", "unadvertise"):
+            requests.types.pop(subject, None)
         key = (call.client, call.method, subject)
         self.calls[key] = self.calls.get(key, 0) + 1
 
@@ -105,8 +108,27 @@ class AnswerBook:
             if told.home not in message.confirmed or message.confirmed.keys() & {*pending}:
                 yield f"{told.process} was told that {[*message.confirmed]} have {_shown(call)}, and {pending} not"
             requests.standing[subject_of(call)] = told.order
+        elif isinstance(message, Advertised):
+            requests.types[subject_of(call)] = call.order
+        elif isinstance(message, AdvertisementsFound):
+            yield from self._found(told, call, message, requests)
         elif isinstance(message, Done) and call.method == "unsubscribe":
             yield from self._ended(told, call, message, requests)
+
+    def _found(
+        self, told: ClientTold, call: ClientCall, message: AdvertisementsFound, requests: ProcessRequests
+    ) -> Iterator[str]:
+        """Each type has a client that advertised it, and is what was looked for; the process's own are there."""
+        wanted, own = call.args[0], set()
+        for owner, publisher, type in message.found:
+            if type.name not in self.types.get(publisher, ()) or wanted not in ("", type.name, *type.ancestors):
+                yield f"{told.process} looked for {wanted or 'all'} and found {type.name} of {publisher} at {owner}"
+            elif publisher == told.client:
+                own.add(type.name)
+        if call.client not in self.is_changing and requests.attached < call.order:
+            expected = {type for type, order in requests.types.items() if order < call.order and wanted in ("", type)}
+            if missing := expected - own:
+                yield f"{told.process} looked for {wanted or 'all types'} and did not find its own {sorted(missing)}"
 
     def _ended(self, told: ClientTold, call: ClientCall, message: Done, requests: ProcessRequests) -> Iterator[str]:
         """Was there something to end? On the link on which it was confirmed there was."""

@@ -28,6 +28,7 @@ def _bounds(brokers: int, publishers: int) -> dict[str, int]:
         "bytes of copies": limits.COPIES_BYTES_MAX + limits.PUBLISH_BYTES_MAX + limits.EVENT_BYTES_MAX,
         "untaken": limits.UNTAKEN_COPIES_MAX + brokers,
         "deliveries": deliveries,
+        "events in a queue": limits.CLIENT_DELIVERIES_MAX,
         "bytes of deliveries": queue_bytes,
         "fast deliveries": deliveries,
         "bytes of fast deliveries": queue_bytes,
