@@ -18,6 +18,7 @@ from agvent.errors import AgventError
 from agvent.event import Budget, Event
 from agvent.event_json import decode_event, encode_event
 from agvent.filters.subscription import Subscription
+from agvent.sim import odd_values
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent, program_name
 from agvent.sim.doings import NOTED, Doing
 from agvent.sim.interest_doings import PLAIN
@@ -70,7 +71,7 @@ def _step(doing: Doing) -> Step:
 def _plain(name: str, value: Any) -> Any:
     match value:
         case Event():
-            return msgspec.json.decode(encode_event(value)) | _cargo(value)
+            return _values(value) | _cargo(value)
         case AgventType():
             return value.name if KNOWN.get(value.name) == value else shortened(value)
         case bytes():
@@ -81,6 +82,14 @@ def _plain(name: str, value: Any) -> Any:
             return [_plain(name, one) for one in value]
         case _:
             return value - START_US if name == "expires" and value else value
+
+
+def _values(event: Event) -> dict[str, Any]:
+    """What JSON says of an event, and the place of a value that it cannot say."""
+    if (place := odd_values.place_of(event)) is None:
+        return dict(msgspec.json.decode(encode_event(event)))
+    rest = {name: value for name, value in event.attributes.items() if name != odd_values.NAME}
+    return {**msgspec.json.decode(encode_event(msgspec.structs.replace(event, attributes=rest))), "$odd": place}
 
 
 def _cargo(event: Event) -> dict[str, Any]:
@@ -148,6 +157,9 @@ def _given(what: str, value: Any) -> Any:
 def _event(value: dict[str, Any]) -> Event:
     plain = dict(value)
     program, given = plain.pop("$program", ""), plain.pop("$budget", None)
+    odd = plain.pop("$odd", None)
     event = decode_event(msgspec.json.encode(plain))
+    if odd is not None:
+        event = msgspec.structs.replace(event, attributes={**event.attributes, odd_values.NAME: odd_values.ODD[odd]})
     budget = None if given is None else msgspec.convert(given, Budget)
     return agvent(event, program, budget) if program else event

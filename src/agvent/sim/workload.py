@@ -13,6 +13,7 @@ import msgspec
 from agvent import limits
 from agvent.event import Budget, Event
 from agvent.filters.subscription import Subscription
+from agvent.sim import odd_values
 from agvent.sim.agvents import COURIER_TYPES, TYPES, agvent
 from agvent.sim.client_doings import ClientDoings
 from agvent.sim.interest_doings import PLAIN, InterestDoings, is_plain
@@ -138,6 +139,8 @@ class Actors(InterestDoings, ClientDoings):
         }
         if self.workload.large and random.random() < 0.2:
             attributes["note"] = "x" * self._note_chars()
+        if self.workload.plain_types and random.random() < 0.2:
+            attributes[odd_values.NAME] = random.choice(odd_values.ODD)
         return attributes
 
     def _note_chars(self) -> int:

@@ -8,6 +8,7 @@ from typing import Final
 from agvent.sim.checkers.ahead import ahead_of_disk
 from agvent.sim.checkers.answers import misanswered
 from agvent.sim.checkers.calm import disturbed, restless
+from agvent.sim.checkers.content import changed
 from agvent.sim.checkers.convergence import unconverged
 from agvent.sim.checkers.conversation import misspoken
 from agvent.sim.checkers.custody import undrained
@@ -58,6 +59,7 @@ CHECKERS: Final[dict[str, Checker]] = {
     "overspent": overspent,
     "links": broken_links,
     "interest": misknown,
+    "content": changed,
     "conversation": misspoken,
     "answers": misanswered,
     "refused": misrefused,
