@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from agvent.broker.broker import Broker
+from agvent.chronicle.log_rows import LogRows, empty_rows
+from agvent.sim import chronicler
 from agvent.sim.event_log import write_log
+from agvent.sim.log_audit import LogAudit
+from agvent.sim.memory_log import MemoryLog
 from agvent.sim.run import judged, simulated
 from agvent.sim.scenario import Scenario, scenario_of
 from agvent.sim.spark_sweep import sweep_on
 from agvent.spark.analysis.analyse import analyse
 from agvent.spark.audits.audit import audit
+from agvent.store.log_reader import create_log
+from agvent.store.log_writer import LogWriter
 from tests.sim import broken
 
 
@@ -60,6 +67,45 @@ def test_the_audit_finds_what_a_broken_broker_did(
     found = audit(spark, logged(plan, tmp_path / "log", make))
     assert not found.verdict.is_fine
     assert defect in {row.defect for row in found.defects.select("defect").distinct().collect()}
+
+
+def rows_of(log: MemoryLog) -> LogRows:
+    """What a world's process wrote, as rows of a log on disk."""
+    rows = empty_rows()
+    rows.advertisements += [one for _, change, one in log.types if change == "advertise"]
+    rows.withdrawn += [one for _, change, one in log.types if change == "unadvertise"]
+    rows.events += [one for _, one in log.events]
+    for table in log.rows:
+        getattr(rows, table).extend(log.of(table))
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("make", "plan"),
+    [
+        (Broker, scenario_of(31, faults="partitions")),
+        (Broker, scenario_of(13)),
+        (Broker, scenario_of(69)),
+        (broken.DropsCustodyOnLinkLoss, Scenario(seed=26, topology="line", faults="partitions")),
+        (broken.DoesNotDeduplicate, Scenario(seed=0, topology="ring", faults="none")),
+        (broken.DeliversToEverybody, Scenario(seed=0, topology="star", faults="none")),
+    ],
+)
+def test_the_audit_agrees_with_that_of_the_simulator(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make: type[Broker], plan: Scenario
+) -> None:
+    """The log that is written beside a simulated network has the same defects by Spark's rules and by those of sim."""
+    monkeypatch.setattr(chronicler, "LOGGED", 1.0)
+    world = simulated(plan, make=make)
+    assert world.chronicler is not None
+    create_log(tmp_path / "log")
+    with LogWriter(tmp_path / "log") as log:
+        rows_of(world.chronicler.log).write(log)
+    counts = Counter(one.kind for one in LogAudit(world.chronicler.log).defects())
+    found = audit(spark, tmp_path / "log").verdict.durable
+    kinds = ("lost", "duplicated", "unexpected", "out_of_order")
+    assert {kind: getattr(found, kind) for kind in kinds} == {kind: counts[kind] for kind in kinds}
+    assert bool(counts) == (make is not Broker)
 
 
 def test_a_run_can_be_analysed(spark: SparkSession, tmp_path: Path) -> None:

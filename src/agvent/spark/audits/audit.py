@@ -16,6 +16,7 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as sf
 
+from agvent.chronicle.chronicle import MOVE_SHIFT
 from agvent.spark.audits.defect_reasons import with_reasons
 from agvent.spark.audits.judgement import DECLARED, DUPLICATED, LEFT_OUT, LOST, MET, UNEXPECTED, judged
 from agvent.spark.log.frames import check_segments, due_frame, events_frame, table_frame
@@ -157,14 +158,17 @@ def audit(
 
 
 def _in_time(rows: DataFrame, late_after: timedelta) -> DataFrame:
-    """Order is judged among the durable deliveries that were met, by their place in the subscription's sequence.
+    """Order is judged among the durable deliveries that were met, of events that entered once, by their place in the
+    subscription's sequence. There is none between two entries, and none between two homes of a subscriber that moved:
+    what waited at the next one may go before what the last one had.
 
     A delivery has one defect at most: one that is out of order is not called late too.
     """
     is_met = sf.col("outcome") == MET
-    judged_in = Window.partitionBy("subscription", "publisher").orderBy("position")
+    stay = sf.shiftright("position", MOVE_SHIFT)
+    judged_in = Window.partitionBy("subscription", "publisher", "entry_broker", stay).orderBy("position")
     earlier = judged_in.rowsBetween(Window.unboundedPreceding, -1)
-    ordered = is_met & (sf.col("quality") == "durable")
+    ordered = is_met & (sf.col("quality") == "durable") & (sf.col("copies") == 1)
     rows = rows.withColumn("after_sequence", sf.max(sf.when(ordered, sf.col("sequence"))).over(earlier))
     is_late = sf.unix_micros("delivered_at") - sf.unix_micros("accepted_at") > late_after // timedelta(microseconds=1)
     is_after = ordered & sf.coalesce(sf.col("after_sequence") > sf.col("sequence"), sf.lit(False))

@@ -116,15 +116,20 @@ def _of_one_copy(rows: DataFrame) -> DataFrame:
     """Takes out the due deliveries of the copy that a home broker did not deliver.
 
     Nearest is the copy with the fewest differences: due and not delivered, or delivered and not due. A due delivery
-    that was made counts -1 and one that was not +1, so a copy without anything due at this home broker has 0.
+    that was made counts -1 and one that was not +1, so a copy without anything due at this home broker has 0; that
+    another version was delivered is no difference. Of equal ones it is the first: a late copy stands in the log again,
+    as if it had entered at its home, and later.
     """
     made = sf.max(_is(DELIVERY)).over(Window.partitionBy(*EVENT_KEY, "subscription", "version"))
-    weight = sf.when(_is(DUE), sf.when(made, -1).otherwise(1))
+    another = sf.max(_is(DELIVERY)).over(Window.partitionBy(*EVENT_KEY, "subscription"))
+    weight = sf.when(_is(DUE), sf.when(made, -1).when(another, 0).otherwise(1))
     copy = Window.partitionBy(*EVENT_KEY, "home_broker", *COPY)
     home = Window.partitionBy(*EVENT_KEY, "home_broker")
     rows = rows.withColumn("difference", sf.sum(weight).over(copy))
     named = -sf.count(sf.when(_is(DELIVERY), 1)).over(copy)
-    rows = rows.withColumn("rank", sf.when(_is(DUE), sf.struct("difference", named.alias("named"), *COPY)))
+    rows = rows.withColumn(
+        "rank", sf.when(_is(DUE), sf.struct("difference", named.alias("named"), "accepted_at", *COPY))
+    )
     addressed = sf.size(sf.collect_set(sf.when(_is(DUE), sf.struct(*COPY))).over(home))
     nearest = sf.min("rank").over(home)
     is_other = (sf.col("rank") != nearest) | ((sf.col("difference") > 0) & (addressed < sf.col("copies")))
