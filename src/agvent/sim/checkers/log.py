@@ -10,12 +10,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from agvent.broker.records import Handed
+from agvent.chronicle.chronicle import MOVE_SHIFT
 from agvent.sim.ledger import DueDelivery, Ledger
 from agvent.sim.log_audit import AuditDefect, LogAudit
 from agvent.sim.log_truth import LogNames, LogTruth
 from agvent.sim.memory_log import MemoryLog
 from agvent.sim.world import World
-from agvent.wire.client_messages import Gap
+from agvent.wire.batches import deliveries_in
+from agvent.wire.client_messages import Deliver, Gap
+from agvent.wire.names import moves_of, name_of
 
 SHOWN = 3
 """Violations of a kind that are worth reading."""
@@ -33,6 +37,7 @@ def untrue(world: World, ledger: Ledger) -> list[str]:
         *defects[:SHOWN],
         *LogTruth(world.history, names, has_clocks=has_clocks).differences(log),
         *_misnumbered(log),
+        *_handed_again(world, log, names),
         *_early(log),
         *[*_untold(world, ledger, log)][:SHOWN],
     ]
@@ -64,6 +69,22 @@ def _misnumbered(log: MemoryLog) -> Iterator[str]:
     again = [key for key, times in given.items() if times > 1]
     if again:
         yield f"the log has several deliveries at one position: {again[:SHOWN]}"
+
+
+def _handed_again(world: World, log: MemoryLog, names: LogNames) -> Iterator[str]:
+    """What an old home handed over counts as delivered there, and not at the home that it was handed to as well."""
+    handed: set[tuple[Any, ...]] = set()
+    for one in world.history.on_disk:
+        if isinstance(one.record, Handed) and isinstance(one.record.passed.delivery, Deliver):
+            home, client = names.of(one.broker, one.incarnation), one.record.client
+            for single in deliveries_in(one.record.passed.delivery):
+                event = (single.publisher, single.sequence)
+                handed |= {(home, moves_of(client), f"{name_of(client)}/{id}", *event) for id in single.subscriptions}
+    for row in log.of("deliveries") if handed else ():
+        stay = (row["home_broker"], row["position"] >> MOVE_SHIFT, row["subscription"])
+        if (*stay, row["publisher"], row["sequence"]) in handed:
+            yield f"the log has a delivery at a home that it was handed to: {row}"
+            return
 
 
 def _early(log: MemoryLog) -> Iterator[str]:
