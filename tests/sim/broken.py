@@ -274,6 +274,22 @@ class SendsAgainAtEachTick(Broken):
         self.tables.custody.__class__ = _Impatient
 
 
+class LetsGoOfWhatItSent(Broken):
+    """Waits for no Took where it is on the way."""
+
+    def spoil(self) -> None:
+        flush, custody = self.transit.flush, self.tables.custody
+
+        def hasty(now: int) -> None:
+            flush(now)
+            for key, held in list(custody.held.items()):
+                sent = [home for home, copy in held.copies.items() if copy.standing is Standing.SENT]
+                if sent and not key.boot and not custody.is_entry(key):
+                    self.transit._release(key, tuple(sent))
+
+        self.transit.flush = hasty  # type: ignore[method-assign]
+
+
 class SendsAtTicksOnly(Broken):
     """What may leave stays until the next look at what waits."""
 

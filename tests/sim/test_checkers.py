@@ -53,6 +53,7 @@ MISTAKES = [
     ("calm", broken.SendsAtTicksOnly, "line", "none"),
     ("restless", broken.NeverRests, "line", "none"),
     ("resent", broken.SendsAgainAtEachTick, "line", "links"),
+    ("released", broken.LetsGoOfWhatItSent, "line", "none"),
     ("conversation", broken_clients.AnswersTwice, "star", "none"),
     ("answers", broken_clients.DeniesWhatWasHad, "star", "none"),
     ("refused", broken_clients.RefusesAType, "star", "none"),

@@ -98,9 +98,12 @@ def calm(world: World, is_quiet: Callable[[], bool]) -> None:
     if not world.run(world.now + LASTS_US, done=is_quiet):
         return
     world.run(world.now + ANSWERED_US, done=lambda: not any(node.is_to_wake for node in world.brokers.values()))
+    live = [node.broker for node in world.brokers.values() if node.alive]
+    asks_seldom = any(broker.tables.deliveries.given_up for broker in live)  # a home that was given up, now and then
     before = _Doings.of(world)
     world.run(world.now + IDLE_US)
-    world.idle = before.until(world)
+    if not asks_seldom:
+        world.idle = before.until(world)
     found = world.calm = Calm(
         at=world.now,
         events=[],

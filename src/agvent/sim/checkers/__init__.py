@@ -17,6 +17,7 @@ from agvent.sim.checkers.duplicated import duplicated
 from agvent.sim.checkers.ended import misended
 from agvent.sim.checkers.interest import misknown
 from agvent.sim.checkers.journal import unfaithful
+from agvent.sim.checkers.let_go import let_go
 from agvent.sim.checkers.links import broken_links
 from agvent.sim.checkers.log import untrue
 from agvent.sim.checkers.lost import lost
@@ -57,6 +58,7 @@ CHECKERS: Final[dict[str, Checker]] = {
     "restless": restless,
     "resent": resent,
     "overspent": overspent,
+    "released": let_go,
     "links": broken_links,
     "interest": misknown,
     "content": changed,
