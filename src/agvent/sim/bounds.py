@@ -31,7 +31,7 @@ SMALLER: Final[dict[str, tuple[int, ...]]] = {
     "JOURNAL_SEGMENT_BYTES_MAX": (300, 1_500, 6_000, 20_000),
     "LARGE_MESSAGES_MAX": (1, 2),
     "LINK_WINDOW_FRAMES": (4, 8, 16),
-    "MOVE_WAIT_US": (15 * SECOND, 60 * SECOND),
+    "MOVE_WAIT_US": (2 * SECOND, 15 * SECOND, 60 * SECOND),
     "PART_BYTES_MAX": (200, 1_000, 5_000),
     "PASSED_MAX": (1, 4),
     "PUBLISHER_TYPES_MAX": (1, 2),

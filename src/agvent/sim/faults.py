@@ -108,6 +108,7 @@ class Faults:
             self.do.crash(node.name, with_disk=with_disk)
             if ahead_us := self._jump():
                 self.do.set_clock(node.name, ahead_us=ahead_us)
+                self.world.fault("clock", f"{node.name} by {ahead_us / 1e6:.0f} s")
             self._later(lasts, self.do.start, node.name)
 
     def _jump(self) -> int:

@@ -22,6 +22,9 @@ from typing import Any, Final
 ROOMS: Final = ("broker", "session", "wire.link", "store.journal")
 """What is probed, below the package."""
 
+LEFT_OUT: Final = "agvent.broker.value"
+"""It shows and compares brokers, for people and judges."""
+
 PACKAGE: Final = Path(__file__).parent.parent
 MET: Final = "_branch_met"
 
@@ -54,7 +57,7 @@ class _Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        if not fullname.startswith(tuple(f"agvent.{room}" for room in ROOMS)):
+        if fullname == LEFT_OUT or not fullname.startswith(tuple(f"agvent.{room}" for room in ROOMS)):
             return None
         spec = PathFinder.find_spec(fullname, path, target)
         if spec is not None and isinstance(spec.loader, SourceFileLoader):
