@@ -114,6 +114,7 @@ class Session:
         self._ended: dict[str, None] = {}  # those that ended, which an older home may not know
         self._sequences = [0, 0]  # durable, fast
         self._tried = [0, 0]  # the highest that were sent to any broker
+        self._acknowledged = [0, 0]  # up to which some broker has them; of a batch perhaps a part
         self._sent_to: dict[str, tuple[int, int]] = {}  # broker before -> what was then the highest
         self._retried: list[tuple[tuple[int, int], ...]] = [(), ()]
         self._given = Given()  # durable events, which another home may send again
@@ -368,8 +369,8 @@ class Session:
 
     def _answered(self, message: AnyMessage) -> list[AnyMessage]:
         """The answer to a request, or something that the broker says by itself."""
-        if isinstance(message, Refused) and message.sequence:  # of a publication
-            return [message]
+        if isinstance(message, Refused) and message.sequence:  # of a publication, unless another broker has it
+            return [message] if message.sequence > self._acknowledged[message.fast] else []
         request = getattr(message, "request", 0)
         if request == self._awaited:
             self._awaited = 0
@@ -446,6 +447,7 @@ class Session:
 
     def _published(self, message: Published) -> list[AnyMessage]:
         self.credit = max(message.credit, 1)  # one may always knock, or nobody would tell when there is room again
+        self._acknowledged[message.fast] = max(message.sequence, self._acknowledged[message.fast])
         ours = (key for key in self._unacknowledged if key.fast == message.fast)
         done = list(takewhile(lambda key: key.sequence <= message.sequence, ours))
         for key in done:

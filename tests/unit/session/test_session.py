@@ -173,6 +173,20 @@ def test_what_was_sent_elsewhere_says_so() -> None:
     assert found == [(3, 4, 7, ((3, 4),)), (5, 5, 7, ())]
 
 
+def test_what_a_broker_has_no_other_one_refuses() -> None:
+    """Of a batch that was acknowledged in part all goes to the next home, and what that refuses of the part is in."""
+    session = Session("ada")
+    session.link_up()
+    session.attached, session.credit = True, 10
+    session.publish_batch([{"n": 1}, {"n": 2}, {"n": 3}])
+    session.take()
+    acknowledged = Published(sequence=1, fast=False, entry="B1", epoch=1, credit=10)
+    assert session.receive(acknowledged) == [acknowledged]
+    first, second = (Refused(request=0, sequence=n, reason="not advertised", fast=False) for n in (1, 2))
+    assert session.receive(first) == []
+    assert session.receive(second) == [second]
+
+
 def test_a_refusal_says_of_which_quality() -> None:
     """Durable and fast events have sequences of their own, so a refusal names which one it is about."""
     desk = Desk()
