@@ -117,6 +117,8 @@ class Moves:
                 self._ask(client, now)
             else:
                 self._catch_up(client, client.moving.mark, now)
+                if client.moving is not None:
+                    self.streams.ask_settled(client.moving.mark)
         for home in list(self.tables.deliveries.given_up.values()):
             self._ask_to_close(home, now)
 
@@ -135,7 +137,8 @@ class Moves:
         self.out.record(Parted(home.broker, home.client))
 
     def settled(self, now: int) -> None:
-        """An entry has said what is settled."""
+        """An entry has said what is settled. It is asked again by the clock: one that has a copy under way would be
+        asked, and write its answer down, as fast as links carry both."""
         for client in self.moving():
             if client.moving is not None and not client.moving.sources:
                 self._catch_up(client, client.moving.mark, now)
@@ -147,8 +150,6 @@ class Moves:
         if self.streams.settled() >= mark or now - since > limits.MOVE_WAIT_US:
             self._silent_since.pop(entries)
             self.out.record(CaughtUp(client.name))
-        else:
-            self.streams.ask_settled(mark)
 
     def _ask(self, client: HomeClient, now: int) -> None:
         moving = client.moving
