@@ -18,6 +18,8 @@ from agvent.sim.ledger import Ledger
 from agvent.sim.world import OnDisk, World
 from agvent.wire.parts import Entered, Publication
 
+STANDSTILL_US: Final = 15_000_000
+
 STANDSTILLS: Final = {"pause", "stall", "slow_disk", "full_disk", "trap"}
 """Faults after which a broker notices late that a time is over."""
 
@@ -99,14 +101,15 @@ class _Walk:
             went_back = (copy.publisher, copy.sequence, one.broker, copy.entry, home) in self.hops
             is_elsewhere = has_arrived or went_back or not {*holders} <= {one.broker}
             shown = f"{copy.publisher}:{copy.sequence} for {home}"
-            if not is_elsewhere and held_us < limits.TRANSIT_KEEP_US and not self._is_void(copy):
+            late_us = self._slack_us(one.broker)
+            if not is_elsewhere and held_us < limits.TRANSIT_KEEP_US - late_us and not self._is_void(copy):
                 yield f"{one.broker} let {shown} go after {held_us / 1e6:.3f} s, and nobody else on the way has it"
-            if self.is_prompt and held_us > limits.TRANSIT_KEEP_US + 2 * limits.TICK_US + self._slack_us(one.broker):
+            if self.is_prompt and held_us > limits.TRANSIT_KEEP_US + 2 * limits.TICK_US + late_us:
                 yield f"{one.broker} kept {shown} for {held_us / 1e6:.3f} s"
 
     def _slack_us(self, broker: str) -> int:
-        """A record is written when the one before it is on disk."""
-        return 1_000_000 + 3 * self.world.brokers[broker].usual_sync_us
+        """How long a record may take to the disk, from when a broker has what it says."""
+        return 1_000_000 + 3 * self.world.brokers[broker].usual_sync_us if self.is_prompt else STANDSTILL_US
 
     def _is_void(self, copy: CopyId) -> bool:
         return not self.void.isdisjoint((copy.entry, copy.home))
