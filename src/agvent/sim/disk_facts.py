@@ -59,7 +59,8 @@ class DiskFacts:
         self.has_gone = False  # has a broker left for good?
         self.keys: set[str] = set()  # of clients that are here
         self.moved: set[str] = set()  # keys of those that said where they were
-        self.handed: dict[str, int] = {}  # key -> how far its last home has handed over
+        self.sources: dict[str, tuple[str, ...]] = {}  # key -> the homes that are still to hand over
+        self.handed: dict[tuple[str, str], int] = {}  # key, home -> how far that has handed over
         self.stopped: set[InstanceKey] = set()  # instances of agvents that were executed, ended or reported here
         self._take: dict[type[Record], Callable[[Any], None]] = {
             Accepted: self._accepted,
@@ -160,16 +161,18 @@ class DiskFacts:
 
     def _moved(self, record: Moved) -> None:
         self.moved.add(record.client)
-        self.handed.pop(record.client, None)
+        self.sources[record.client] = tuple(source.broker for source in record.sources)
 
     def _handed(self, record: Handed) -> None:
-        self.handed[record.client] = record.number
+        if home := self.sources.get(record.client):
+            self.handed[record.client, home[0]] = record.number
         delivery = record.passed.delivery
         sequences = range(delivery.first, delivery.last + 1)
         self.came |= {EventId(delivery.publisher, sequence) for sequence in sequences}
 
     def _handed_over(self, record: HandedOver) -> None:
-        self.handed.pop(record.client, None)
+        sources = self.sources.get(record.client, ())
+        self.sources[record.client] = sources[1:] if record.reason else ()
 
 
 def _asked_as(key: str) -> tuple[str, str]:

@@ -235,6 +235,15 @@ class Doings:
         return node is not None
 
     @noted
+    def save(self, broker: str) -> bool:
+        """It begins a snapshot with the next group that it writes."""
+        node = self._broker(broker)
+        if node is None or not node.alive:
+            return False
+        node.is_to_save = True
+        return True
+
+    @noted
     def pause(self, broker: str) -> bool:
         node = self._broker(broker)
         if node is None or not node.alive or node.paused:
@@ -270,9 +279,20 @@ class Doings:
         return True
 
     @noted
-    def trap(self, _: str, *, kind: str, count: int, is_cut: bool, delay: str, lasts: int, ahead_us: int) -> bool:
-        """When the `count`th record or message of a kind is written or sent, its link is cut, or its broker crashes:
-        before the sync, with it, or after it."""
+    def trap(
+        self,
+        _: str,
+        *,
+        kind: str,
+        count: int,
+        is_cut: bool,
+        delay: str,
+        lasts: int,
+        ahead_us: int,
+        everywhere: bool = False,
+    ) -> bool:
+        """When the `count`th record or message of a kind is written or sent, its link is cut, or its broker crashes, or
+        all of them: before the sync, with it, or after it."""
 
         def spring(trap: Trap, node: BrokerNode, link: str) -> None:
             if link and is_cut:
@@ -283,7 +303,9 @@ class Doings:
                 self.world.fault("trap_cut", f"{node.name} → {peer} at {kind}")
                 return
             after = {"now": 0, "in_sync": node.fsync_us // 2, "synced": node.fsync_us + 1}.get(delay, 3_000)
-            self.world.at(self.world.now + after, self._stop_for, node, lasts, ahead_us)
+            struck = [*self.world.brokers.values()] if everywhere else [node]
+            for place, one in enumerate(struck):  # they return one after the other
+                self.world.at(self.world.now + after, self._stop_for, one, lasts * (place + 1) // len(struck), ahead_us)
             self.world.fault("trap_crash", f"{node.name} at {kind}")
 
         self.world.traps.append(Trap(kind, count, spring, lasts))

@@ -116,10 +116,22 @@ class Faults:
         return self.random.choice(CLOCK_JUMPS_US) if self.has_clocks else 0
 
     def _blackout(self, lasts: int) -> str:
-        """Every broker stops at once."""
+        """Every broker stops at once, now or at an interesting moment of one of them."""
+        if self.random.random() < 0.5:
+            return self._set_trap(self.random.choice(TRAPS), lasts, everywhere=True)
         for node in self.world.brokers.values():
             self._crash_node(node, self.random.randrange(10_000, lasts))
         return "all"
+
+    def _snapshot(self, lasts: int) -> str:
+        """A broker, or each, writes a snapshot, and soon after that starts again: from it, or from what it replaces."""
+        names = list(self.world.brokers)
+        chosen = names if self.random.random() < 0.3 else [self.random.choice(names)]
+        for name in chosen:
+            self.do.save(name)
+            after = self.random.choice((0, 1_000, 5_000, 30_000, 300_000, 1_500_000))
+            self._later(after, self._crash_node, self.world.brokers[name], self.random.randrange(1_000, lasts))
+        return " ".join(chosen)
 
     def _crash_loop(self, lasts: int) -> str:
         """A broker stops again and again, soon after each start: some while it reads its journal's last words."""
@@ -133,15 +145,18 @@ class Faults:
 
     def _trap(self, lasts: int) -> str:
         """Something goes wrong at an interesting moment: when a broker writes or sends something of a kind next."""
-        kind = self.random.choice(TRAPS)
+        return self._set_trap(self.random.choice(TRAPS), lasts, everywhere=False)
+
+    def _set_trap(self, kind: str, lasts: int, *, everywhere: bool) -> str:
         self.do.trap(
             "*",
             kind=kind,
             count=self.random.choice((1, 1, 2, 5)),
-            is_cut=self.random.random() < 0.4,
+            is_cut=not everywhere and self.random.random() < 0.4,
             delay=self.random.choice(("now", "in_sync", "synced", "late")),
             lasts=lasts,
             ahead_us=self._jump(),
+            everywhere=everywhere,
         )
         return kind
 

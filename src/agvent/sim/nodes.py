@@ -212,6 +212,7 @@ class BrokerNode(Node):
         self._number = 0  # of the last of them
         self._is_writing = False
         self._tries = 0  # to write a group that found no room
+        self.is_to_save = False  # with the next group a snapshot is begun, however little the journal has grown
         self.links.clear()
         self.is_to_wake = False
         self._image: list[Record] | None = None  # what a snapshot is to hold, once the group under way is on disk
@@ -363,7 +364,9 @@ class BrokerNode(Node):
     def _write(self) -> None:
         """Begins to write a group; then, if the journal has grown, puts a snapshot in its place."""
         self._is_writing = True
-        if self._image is None and self.disk.snapshot is None and self.disk.journal.wants_snapshot():
+        is_free = self._image is None and self.disk.snapshot is None
+        if is_free and (self.is_to_save or self.disk.journal.wants_snapshot()):
+            self.is_to_save = False
             self._image = list(self.broker.tables.snapshot())
             if self.world.met is not None:
                 self.world.met.written(self._image)

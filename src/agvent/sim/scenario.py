@@ -48,7 +48,10 @@ MIXED_OF: Final = 5 * len(MIXES)
 """One in six of the swarm's worlds has the faults of one of the mixes: what they draw beside meets every mix."""
 
 FAULTS: Final[dict[str, float]] = (
-    dict.fromkeys((kind for mix in MIXES.values() for kind in mix), 0.35) | dict.fromkeys(NEW, 0.35) | SELDOM
+    dict.fromkeys((kind for mix in MIXES.values() for kind in mix), 0.35)
+    | dict.fromkeys(NEW, 0.35)
+    | SELDOM
+    | {"snapshot": 0.3}
 )
 """Every fault that a world of the swarm may draw, and how likely it does."""
 

@@ -230,7 +230,7 @@ class WriteAhead:
             return ""  # of a home that was given up nothing is taken
         if claim.client not in facts.moved:
             return f"the move of {claim.client}"
-        reached = max(facts.handed.get(claim.client, 0), claim.source.received)
+        reached = max(facts.handed.get((claim.client, claim.source.broker), 0), claim.source.received)
         return "" if claim.taken <= reached else f"what {claim.source.broker} handed over up to {claim.taken}"
 
     def _handing(self, facts: DiskFacts, handing: Handing) -> str:

@@ -6,6 +6,7 @@ the leg go, and looks for one: the origin sends it again.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 import msgspec
@@ -31,6 +32,7 @@ class Legs:
     def __init__(self, tables: Tables, router: Router, out: Outbox) -> None:
         self.tables, self.router, self.out = tables, router, out
         self.waiting: dict[InstanceKey, None] = {}
+        self._begun: Counter[InstanceKey] = Counter()  # those that wait for the disk; twice if a leg became a report
         self._stirred = True
         self._routes_seen = 0  # the version of the routes at the last flush
 
@@ -44,6 +46,9 @@ class Legs:
         """Sends the errands that have a way. Those that began in this step go when their records are on disk."""
         begun = tuple(instance for notice in self.out.notices(ErrandsBegun) for instance in notice.instances)
         if begun:
+            self._begun.update(begun)
+            for instance in begun:
+                self.waiting.pop(instance, None)  # a leg that a report takes the place of
             self.out.after_sync(StartErrands(begun))
         is_changed = self.router.routes.version != self._routes_seen
         self._routes_seen = self.router.routes.version
@@ -55,7 +60,9 @@ class Legs:
                     self.waiting.pop(instance, None)
 
     def start(self, work: StartErrands) -> None:
-        self._wait(work.instances)
+        self._begun.subtract(work.instances)
+        self._wait(instance for instance in work.instances if not self._begun[instance])
+        self._begun = +self._begun
 
     def _wait(self, instances: Iterable[InstanceKey]) -> None:
         for instance in instances:
