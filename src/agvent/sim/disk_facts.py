@@ -58,6 +58,7 @@ class DiskFacts:
         self.types: dict[tuple[str, str], bool] = {}  # client, type -> is it advertised here?
         self.has_gone = False  # has a broker left for good?
         self.keys: set[str] = set()  # of clients that are here
+        self.left: set[str] = set()  # keys of those that had nothing here any more; one may have come again
         self.moved: set[str] = set()  # keys of those that said where they were
         self.sources: dict[str, tuple[str, ...]] = {}  # key -> the homes that are still to hand over
         self.handed: dict[tuple[str, str], int] = {}  # key, home -> how far that has handed over
@@ -158,6 +159,7 @@ class DiskFacts:
 
     def _left(self, record: Left) -> None:
         self.keys.discard(record.client)
+        self.left.add(record.client)
 
     def _moved(self, record: Moved) -> None:
         self.moved.add(record.client)

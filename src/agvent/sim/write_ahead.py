@@ -234,7 +234,7 @@ class WriteAhead:
         return "" if claim.taken <= reached else f"what {claim.source.broker} handed over up to {claim.taken}"
 
     def _handing(self, facts: DiskFacts, handing: Handing) -> str:
-        if handing.drained and handing.source.client in facts.keys:
+        if handing.drained and handing.source.client in facts.keys - facts.left:
             return f"the end of {handing.source.client}"
         return self._first_unwritten(facts, [passed.delivery for passed in handing.deliveries])
 
