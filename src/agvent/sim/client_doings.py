@@ -156,11 +156,8 @@ class ClientDoings:
     def _rival(self, name: str) -> None:
         """Another process of the client's name comes while it is still there: it is told so, and ends."""
         node = self._node(name)
-        if node.session.guest or len(node.homes) > 1 or not node.session.broker:
-            return
-        if node.ends:
-            self.world.doings.give_way(node.name)
-            self.world.doing(self.world.now + 2_000_000, self.world.doings.end, node.name)
-        else:
-            self.world.doings.end(node.name)
+        if node.session.guest or len(node.homes) > 1 or not (node.ends and node.session.attached):
+            return  # one that is attaching may be heard after the other, and would take the place of that
+        self.world.doings.give_way(node.name)
+        self.world.doing(self.world.now + 2_000_000, self.world.doings.end, node.name)
         self._next_process(name, beside=True)

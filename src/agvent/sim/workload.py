@@ -249,8 +249,9 @@ class Actors(InterestDoings, ClientDoings):
             return
         if len(self._node(name).homes) > 1:
             return  # another process does not know where the one before was at home
+        is_heard = self._node(name).session.attached  # else it may be heard after the next one
         self.world.doings.end(self.processes[name])
-        soon = self.workload.moments and self.random.random() < 0.5
+        soon = self.workload.moments and is_heard and self.random.random() < 0.5
         after = self.random.choice((1, 3_000, 30_000)) if soon else self.random.randrange(10_000, 6_000_000)
         self.world.doing(self.world.now + after, self._next_process, name)
 
