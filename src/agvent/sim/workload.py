@@ -26,6 +26,9 @@ from agvent.types import AgventType
 TOPICS: Final = ("Sports/NBA", "Sports/NHL", "News/Oslo")
 PATTERNS: Final = ("Sports/#", "+/Oslo", "#")
 
+FOR_EVER_US: Final = 800_000
+"""An event that is to expire so soon is given the last moment that there is instead, which no calendar has."""
+
 
 class Actors(InterestDoings, ClientDoings):
     """The clients of a run and their doings, all drawn from the world's seed."""
@@ -93,7 +96,8 @@ class Actors(InterestDoings, ClientDoings):
             if self.random.random() < 0.05:
                 options["destinations"] = (self.random.choice(self.names),)
             if self.random.random() < 0.05:
-                options["expires"] = self.world.now + self.random.randrange(100_000, 5_000_000)
+                lasts = self.random.randrange(100_000, 5_000_000)
+                options["expires"] = limits.INT_MAX if lasts < FOR_EVER_US else self.world.now + lasts
             if self.random.random() < 0.1:
                 options["fast"] = True
             self._ask(name, "publish", self._agvent(self._event(name)), **options)
