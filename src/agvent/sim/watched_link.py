@@ -201,6 +201,8 @@ class WatchedEnd(LinkEnd):
         happened = super().poll(now)
         if happened and was_up and now < silent_at:
             self._wrong(f"given up {silent_at - now} µs too early")
+        if happened and was_up and now > silent_at + LATE_US and self.is_awake:
+            self._wrong(f"given up {now - silent_at} µs too late")
         if not happened:
             self._expect_awake(now)
         self._give(happened)
