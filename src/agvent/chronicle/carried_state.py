@@ -9,8 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agvent.broker.records import Arrived
-from agvent.broker.tables.move_state import event_of, merged
-from agvent.event import EventId
+from agvent.broker.tables.move_state import NO_LIFE, QueuedEvent, event_of, merged
 from agvent.types import AgventType
 from agvent.wire.batches import taken_apart, without
 from agvent.wire.client_messages import Deliver, Gap
@@ -86,19 +85,18 @@ class Waiting(msgspec.Struct):
         """Both in one order, as the home does it. The old home's log has what it handed over: here that only takes a
         number, unless it waited for other subscriptions too."""
         self.moving = False
-        had: dict[tuple[int, EventId], set[str]] = {}
+        had: dict[QueuedEvent, set[str]] = {}
         for one in self.handed:
             if isinstance(one, Deliver):
-                had.setdefault((one.life, event_of(one)), set()).update(one.subscriptions)
-        events = (arrived.publication for arrived, _ in self.waiting)
-        keys = [EventId(one.publisher, one.sequence) for one in events]
-        both: dict[tuple[int, EventId], Delivered] = {}
+                had.setdefault(event_of(one), set()).update(one.subscriptions)
+        keys = [_event_in(arrived) for arrived, _ in self.waiting]
+        both: dict[QueuedEvent, Delivered] = {}
         for (arrived, versions), key in zip(self.waiting, keys, strict=True):
-            already = had.get((arrived.publication.life, key)) if not arrived.lost else None
+            already = had.get(key) if not arrived.lost else None
             if already is None:
                 continue
             left = tuple((key, number) for key, number in versions if key.partition("/")[2] not in already)
-            both[arrived.publication.life, key] = Delivered(arrived, left)
+            both[key] = Delivered(arrived, left)
         for is_handed, place in merged([event_of(one) for one in self.handed], keys):
             if is_handed:
                 self._hand(self.handed[place], both)
@@ -106,16 +104,22 @@ class Waiting(msgspec.Struct):
                 self.number += 1
                 continue
             arrived, versions = self.waiting[place]
-            if arrived.lost or (versions and (arrived.publication.life, keys[place]) not in both):
+            if arrived.lost or (versions and keys[place] not in both):
                 self.add(self.waiting[place])
         self.handed, self.waiting = [], []
 
-    def _hand(self, one: Deliver | Gap, both: dict[tuple[int, EventId], Delivered]) -> None:
+    def _hand(self, one: Deliver | Gap, both: dict[QueuedEvent, Delivered]) -> None:
         """The next number is a delivery that was handed over: what waited of the same event is under it too."""
         if isinstance(one, Deliver):
-            found = both.get((one.life, event_of(one)))
+            found = both.get(event_of(one))
             if found is not None and found.versions:
                 self.arrived[self.number + 1] = found
+
+
+def _event_in(arrived: Arrived) -> QueuedEvent:
+    """What the home takes it for in a queue: what is lost is a notice there."""
+    publication = arrived.publication
+    return QueuedEvent(publication.publisher, NO_LIFE if arrived.lost else publication.life, publication.sequence)
 
 
 def _without(versions: Versions, key: str) -> Versions:

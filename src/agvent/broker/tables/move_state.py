@@ -8,50 +8,51 @@ then goes in the order of each publisher's sequences, what came both ways once.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import msgspec
 
 from agvent import limits
 from agvent.broker.records import HomePart, part_of
 from agvent.broker.tables.queues import kept_reason
-from agvent.event import EventId
 from agvent.wire.batches import without
 from agvent.wire.broker_messages import Passed
 from agvent.wire.client_messages import Deliver, Gap, Source
 
 
-class LifeEvent(NamedTuple):
-    """An event of one life of its publisher: another life may have the same sequences."""
+class QueuedEvent(NamedTuple):
+    """An event of one life of its publisher: another life may have the same sequences. A notice is of none."""
 
+    publisher: str
     life: int
-    event: EventId
+    sequence: int
 
 
-def event_of(delivery: Deliver | Gap) -> EventId:
+NO_LIFE: Final = -1
+
+
+def event_of(delivery: Deliver | Gap) -> QueuedEvent:
     """Its event; of a notice, the last event that it speaks of."""
-    return EventId(delivery.publisher, delivery.last)
+    life = delivery.life if isinstance(delivery, Deliver) else NO_LIFE
+    return QueuedEvent(delivery.publisher, life, delivery.last)
 
 
-def merged(handed: Sequence[EventId], waiting: Sequence[EventId]) -> Iterator[tuple[bool, int]]:
-    """Two lists, each in order for every publisher, as one that is: from which one each is (handed: True), and where in
-    it it stands.
+def merged(handed: Sequence[QueuedEvent], waiting: Sequence[QueuedEvent]) -> Iterator[tuple[bool, int]]:
+    """One list behind the other, but the events of each life ascend: from which one each is (handed: True), and where
+    in it it stands. Neither list need be in order: what entered at two brokers was not, to each other.
 
-    >>> handed = [EventId("p", 1), EventId("p", 4)]
-    >>> list(merged(handed, [EventId("q", 9), EventId("p", 2), EventId("p", 5)]))
-    [(True, 0), (False, 1), (True, 1), (False, 0), (False, 2)]
+    >>> handed = [QueuedEvent("p", 1, 1), QueuedEvent("p", 1, 4), QueuedEvent("p", 1, 3)]
+    >>> list(merged(handed, [QueuedEvent("q", 1, 9), QueuedEvent("p", 1, 2), QueuedEvent("p", 1, 5)]))
+    [(True, 0), (False, 1), (True, 2), (False, 0), (True, 1), (False, 2)]
     """
-    left: dict[str, list[int]] = {}  # publisher -> places in `waiting`, the next one last
-    for place in range(len(waiting) - 1, -1, -1):
-        left.setdefault(waiting[place].publisher, []).append(place)
-    gone: set[int] = set()
-    for place, (publisher, sequence) in enumerate(handed):
-        places = left.get(publisher, [])
-        while places and waiting[places[-1]].sequence < sequence:
-            gone.add(places[-1])
-            yield False, places.pop()
-        yield True, place
-    yield from ((False, place) for place in range(len(waiting)) if place not in gone)
+    every = [*handed, *waiting]
+    lives: dict[tuple[str, int], list[int]] = {}
+    for place, one in enumerate(every):
+        lives.setdefault((one.publisher, one.life), []).append(place)
+    ascending = {life: iter(sorted(theirs, key=lambda at: every[at].sequence)) for life, theirs in lives.items()}
+    for one in every:
+        place = next(ascending[one.publisher, one.life])
+        yield (True, place) if place < len(handed) else (False, place - len(handed))
 
 
 def expected(client: str) -> MoveState:
@@ -158,25 +159,21 @@ class MoveState(msgspec.Struct, kw_only=True):
     def queue(self) -> Iterator[Passed]:
         """What was handed over and what waited, in order. What came both ways is one delivery, for all subscriptions
         that it was for."""
-        waiting: dict[LifeEvent, tuple[str, ...]] = {}
+        waiting: dict[QueuedEvent, tuple[str, ...]] = {}
         for passed in self.waiting:
             if isinstance(passed.delivery, Deliver):
-                waiting[_life_event_of(passed.delivery)] = passed.delivery.subscriptions
-        handed = {_life_event_of(one.delivery) for one in self.handed if isinstance(one.delivery, Deliver)}
+                waiting[event_of(passed.delivery)] = passed.delivery.subscriptions
+        handed = {event_of(one.delivery) for one in self.handed if isinstance(one.delivery, Deliver)}
         keys = [[event_of(passed.delivery) for passed in some] for some in (self.handed, self.waiting)]
         for is_handed, place in merged(*keys):
             passed = (self.handed if is_handed else self.waiting)[place]
             delivery = passed.delivery
             if isinstance(delivery, Deliver) and is_handed:
-                also = waiting.get(_life_event_of(delivery), ())
+                also = waiting.get(event_of(delivery), ())
                 ids = (*delivery.subscriptions, *(id for id in also if id not in delivery.subscriptions))
                 yield Passed(msgspec.structs.replace(delivery, subscriptions=ids), passed.expires)
-            elif isinstance(delivery, Gap) or (delivery.subscriptions and _life_event_of(delivery) not in handed):
+            elif isinstance(delivery, Gap) or (delivery.subscriptions and event_of(delivery) not in handed):
                 yield passed
-
-
-def _life_event_of(delivery: Deliver) -> LifeEvent:
-    return LifeEvent(delivery.life, event_of(delivery))
 
 
 def _bytes_in(passed: Sequence[Passed]) -> int:
