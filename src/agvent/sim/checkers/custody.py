@@ -1,4 +1,5 @@
-"""In the end nobody answers for anything any more: no copy in custody, none held back, no delivery unacknowledged."""
+"""In the end nobody answers for anything any more: no event waits to enter, no copy is in custody or held back, no
+delivery is unacknowledged."""
 
 from __future__ import annotations
 
@@ -10,6 +11,8 @@ def undrained(world: World, ledger: Ledger) -> list[str]:
     found = []
     for node in world.brokers.values():
         tables = node.broker.tables
+        if node.alive and (entering := node.broker.entry.waiting()):
+            found.append(f"{node.name} has events that wait for answers {entering}")
         if node.alive and tables.custody.held:
             found.append(f"{node.name} holds {list(tables.custody.held)}")
         if node.alive and tables.chains.early:
