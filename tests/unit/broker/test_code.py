@@ -86,3 +86,19 @@ def test_each_program_has_the_type_that_it_came_with() -> None:
         assert one.code.type_of("house", "old") == AgventType(name="Book", program="old")
         assert one.code.type_of("house", "new") == AgventType(name="Book", program="new")
         assert (one.code.type_of("house", "other"), one.code.type_of("shop", "old")) == (None, None)
+
+
+def test_a_program_that_two_types_share_has_the_type_that_came_last() -> None:
+    """Also in a snapshot, where the entries of the two stand in the order in which they first came."""
+    book, film = (AgventType(name=name, program="one") for name in ("Book", "Film"))
+    found = AgventType(name="Book", program="one", description="found again")
+    entries = (
+        Entry(1, "house", book, True, b"ONE"),
+        Entry(2, "house", film, True, b"ONE"),
+        Entry(3, "house", found, True, b"ONE"),
+    )
+    for count, last in ((2, film), (3, found)):
+        shared = tables(*entries[:count])
+        assert [one.code.type_of("house", "one") for one in (shared, recalled(shared))] == [last, last]
+    gone = tables(*entries[:2], Entry(3, "house", film, False, b""))
+    assert [one.code.type_of("house", "one") for one in (gone, recalled(gone))] == [film, film]

@@ -176,10 +176,10 @@ class Advertisements:
         entry = self.entry(owner, publisher, type)
         return entry.type if entry is not None else None
 
-    def code(self) -> set[tuple[str, bytes]]:
-        """What the advertisements of all owners bring, each with its publisher."""
+    def code(self) -> dict[tuple[str, str], Entry]:
+        """What brings each program of a publisher: of several entries, the one that a snapshot has last."""
         entries = (entry for owner in self._owners.values() for entry in owner.entries.values())
-        return {(entry.publisher, entry.code) for entry in entries if entry.code}
+        return {(entry.publisher, entry.type.program): entry for entry in entries if entry.code}
 
     def types_of(self, owner: str, publisher: str) -> list[AgventType]:
         """What a publisher advertises there."""

@@ -73,9 +73,17 @@ class Code:
                 del self._kept[publisher], self._bytes[publisher]
 
     def snapshot(self, advertisements: Advertisements) -> Iterator[Brought]:
-        """What no advertisement has any more: the others bring their own."""
-        advertised = advertisements.code()
-        yield from (brought for brought in self if (brought.publisher, brought.code) not in advertised)
+        """What no advertisement brings any more. It is older than what they bring, and stands before them."""
+        entries = advertisements.code()
+        yield from (brought for brought in self if (brought.publisher, brought.program) not in entries)
+
+    def shared(self, advertisements: Advertisements) -> Iterator[Brought]:
+        """What came after the advertisement that a snapshot has last for this program: it stands behind them, or that
+        one's type would be the program's."""
+        for (publisher, program), entry in advertisements.code().items():
+            brought = self._kept.get(publisher, {}).get(program)
+            if brought is not None and (brought.code, brought.type) != (entry.code, entry.type):
+                yield brought
 
     def check(self) -> None:
         assert self._total == sum(self._bytes.values())

@@ -273,6 +273,7 @@ class Tables:
         yield Counted(self.boot, self.local.position, self.interests.epoch)
         yield from self.code.snapshot(self.advertisements)
         yield from self.advertisements.snapshot()
+        yield from self.code.shared(self.advertisements)
         yield from self.local.snapshot()
         yield from self.interests.snapshot()
         yield Reached(self.custody.entered(), self.custody.chains(), self.chains.chains())
