@@ -80,6 +80,29 @@ def test_a_broken_promise_is_found() -> None:
     assert len(Promises(world.history).receipts) == 0
 
 
+def test_nothing_is_promised_of_a_broker_that_has_not_heard_of_the_home() -> None:
+    """A new broker takes an event before its only neighbour answers: it is for nobody. The next is for those it knows
+    then, and is missed if it does not come."""
+    world = network()
+    world.ask("s", "subscribe", Subscription(id="all"))
+    world.wait(1)
+    world.brokers["B2"].crash(with_disk=True)
+    world.join("J", ["B2"])
+    world.attach("guest", "J")
+    world.wait(1)
+    world.ask("guest", "publish", Event())
+    world.wait(1)
+    assert world.clients["guest"].session.unacknowledged == {}
+    world.brokers["B2"].restart()
+    world.wait(30)
+    world.ask("guest", "publish", Event())
+    world.wait(5)
+    assert world.delivered("s") == [(2, ("all",))]
+    assert verdicts(world) == []
+    world.history.told = [one for one in world.history.told if one.client != "s" or "Deliver" not in str(one.message)]
+    assert verdicts(world) == ["s was promised guest:2 for all and got none"]
+
+
 def test_an_event_that_was_rejected_stays_rejected() -> None:
     """Its publisher did not hear of it before its link broke: it is not told that the event was accepted."""
     world = network()
