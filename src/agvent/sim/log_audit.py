@@ -65,6 +65,11 @@ class LogAudit:
     def __init__(self, log: MemoryLog) -> None:
         self.log = log
         self.versions = _versions(log)
+        self._of_subscription: dict[str, list[LoggedVersion]] = defaultdict(list)
+        self._homes: dict[str, set[str]] = defaultdict(set)
+        for one in (one for versions in self.versions.values() for one in versions):
+            self._of_subscription[one.subscription].append(one)
+            self._homes[one.subscriber].add(one.home)
         self.copies: dict[EventId, dict[LogCopy, LoggedEvent]] = defaultdict(dict)
         for _, logged in log.events:
             assert logged.event.id is not None
@@ -83,7 +88,7 @@ class LogAudit:
         met: list[Row] = []
         for event in dict.fromkeys((*self.copies, *made)):
             rows = made.get(event, [])
-            due = [*self._due(event, rows, gaps), *self._left(event, rows)]
+            due = self._due(event, rows, gaps)
             found += _not_due(event, due, rows, met)
             found += (lost for lost in _lost(event, due, rows) if not gaps.names(lost))
         single = [row for row in met if len(self.copies[EventId(row["publisher"], row["sequence"])]) == 1]
@@ -103,9 +108,7 @@ class LogAudit:
         """To whom an event was due. Of one that entered twice, each home is judged by the copy that is nearest to what
         it delivered."""
         copies = self.copies.get(event, {})
-        due = {
-            copy: [one for one in self.in_force(copy) if self._is_for(logged, one)] for copy, logged in copies.items()
-        }
+        due = {copy: [*self._due_by(copy, copies, made)] for copy in copies}
         if len(copies) < 2:
             return [one for versions in due.values() for one in versions]
         weights = {one[:3]: _difference(event, one, made, gaps) for versions in due.values() for one in versions}
@@ -113,18 +116,45 @@ class LogAudit:
         homes = dict.fromkeys(home for home, _, _ in weights)
         return [one for home in homes for one in _nearest(home, due, weights, made, accepted)]
 
-    def _left(self, event: EventId, made: list[Row]) -> Iterator[LoggedVersion]:
-        """Versions that their clients, which had moved on, had left at a home to which the event came late."""
-        for row in made:
-            copy = LogCopy(row["entry_broker"], row["epoch"])
-            logged = self.copies.get(event, {}).get(copy)
-            if logged is not None and copy.entry == row["home_broker"]:
-                applied = self._applied(copy, copy.entry)
-                ours = [one for one in self.versions.get(copy.entry, ()) if one.opened <= applied]
-                versions = [one for one in ours if one.subscription == row["subscription"]]
-                last = max(versions, key=lambda one: one.opened, default=None)
-                if last is not None and last.closed <= applied and self._is_for(logged, last):
-                    yield last
+    def _due_by(self, copy: LogCopy, copies: dict[LogCopy, LoggedEvent], made: list[Row]) -> Iterator[LoggedVersion]:
+        """To whom an event was due by one copy."""
+        logged = copies[copy]
+        others = [other for other in copies if other.entry != copy.entry]
+        rows = {(row["home_broker"], row["subscription"], row["version"]) for row in made}
+        for one in self.in_force(copy):
+            is_made = one[:3] in rows
+            if (is_made or not self._is_answered_before(copy, one, others)) and self._is_for(logged, one):
+                yield one
+        here = {
+            (row["subscription"], row["version"])
+            for row in made
+            if (row["home_broker"], row["entry_broker"], row["epoch"]) == (copy.entry, *copy)
+        }
+        yield from (one for key in sorted(here) for one in self._left(copy, *key) if self._is_for(logged, one))
+
+    def _is_answered_before(self, copy: LogCopy, one: LoggedVersion, others: list[LogCopy]) -> bool:
+        """Did a late copy, of an event that entered before a version opened, find it with a client that had moved? The
+        home before answers for it, perhaps by another filter."""
+        is_from_elsewhere = copy.entry == one.home and len(self._homes[one.subscriber]) > 1
+        return is_from_elsewhere and any(self._applied(other, one.home) < one.opened for other in others)
+
+    def _left(self, copy: LogCopy, subscription: str, version: int) -> Iterator[LoggedVersion]:
+        """The version of a delivery, if its client, which had moved on, had left it at the home to which the event came
+        late. The client may be back since, with other versions."""
+        applied = self._applied(copy, copy.entry)
+        ours = [one for one in self._of_subscription[subscription] if one.home == copy.entry]
+        opened = sorted((one for one in ours if one.opened <= applied), key=lambda one: one.opened)
+        for at, one in enumerate(opened):
+            if one.version == version and one.closed <= applied and self._is_last(one, opened[at + 1 :]):
+                yield one
+
+    def _is_last(self, one: LoggedVersion, later: list[LoggedVersion]) -> bool:
+        """Is a version the last of a stay at its home? The client numbers its versions wherever it is: the next one
+        here is of another stay if there was one elsewhere in between."""
+        if not later:
+            return True
+        between = range(one.version + 1, later[0].version)
+        return any(two.home != one.home and two.version in between for two in self._of_subscription[one.subscription])
 
     def _applied(self, copy: LogCopy, home: str) -> int:
         """Up to which position of a home's stream an entry had applied it."""

@@ -10,7 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from agvent.broker.records import Handed
+from agvent.broker.records import Arrived, CaughtUp, Handed
 from agvent.chronicle.chronicle import MOVE_SHIFT
 from agvent.sim.ledger import DueDelivery, Ledger
 from agvent.sim.log_audit import AuditDefect, LogAudit
@@ -72,19 +72,42 @@ def _misnumbered(log: MemoryLog) -> Iterator[str]:
 
 
 def _handed_again(world: World, log: MemoryLog, names: LogNames) -> Iterator[str]:
-    """What an old home handed over counts as delivered there, and not at the home that it was handed to as well."""
-    handed: set[tuple[Any, ...]] = set()
-    for one in world.history.on_disk:
-        if isinstance(one.record, Handed) and isinstance(one.record.passed.delivery, Deliver):
-            home, client = names.of(one.broker, one.incarnation), one.record.client
-            for single in deliveries_in(one.record.passed.delivery):
-                event = (single.publisher, single.sequence)
-                handed |= {(home, moves_of(client), f"{name_of(client)}/{id}", *event) for id in single.subscriptions}
+    """What an old home handed over counts as delivered there, and not at the home that it was handed to as well: unless
+    another copy comes when the client is whole there. The publisher may have retried it; the client drops it."""
+    handed = _handed(world, names)
     for row in log.of("deliveries") if handed else ():
         stay = (row["home_broker"], row["position"] >> MOVE_SHIFT, row["subscription"])
         if (*stay, row["publisher"], row["sequence"]) in handed:
             yield f"the log has a delivery at a home that it was handed to: {row}"
             return
+
+
+def _handed(world: World, names: LogNames) -> set[tuple[Any, ...]]:
+    """What was handed to a home and did not come there again after the move, by stay, subscription and event."""
+    handed: set[tuple[Any, ...]] = set()
+    whole: set[tuple[str, str]] = set()
+    for one in world.history.on_disk:
+        record, home = one.record, names.of(one.broker, one.incarnation)
+        if isinstance(record, CaughtUp):
+            whole.add((home, record.client))
+        elif isinstance(record, Handed) and isinstance(record.passed.delivery, Deliver):
+            for single in deliveries_in(record.passed.delivery):
+                event = (single.publisher, single.sequence)
+                handed |= {(*_stay(home, record.client, id), *event) for id in single.subscriptions}
+        elif isinstance(record, Arrived) and handed:
+            again = record.publication
+            handed -= {
+                (*_stay(home, client, key.partition("/")[2]), again.publisher, sequence)
+                for client, versions in record.deliveries
+                if (home, client) in whole
+                for key, _ in versions
+                for sequence in range(again.first, again.sequence + 1)
+            }
+    return handed
+
+
+def _stay(home: str, client: str, id: str) -> tuple[str, int, str]:
+    return home, moves_of(client), f"{name_of(client)}/{id}"
 
 
 def _early(log: MemoryLog) -> Iterator[str]:
