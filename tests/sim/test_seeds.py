@@ -13,9 +13,10 @@ import pytest
 from agvent.broker.broker import Broker
 from agvent.sim.bounds import SMALLER
 from agvent.sim.run import run
-from agvent.sim.scenario import DOINGS, FAULTS, MIXES, SWARM, Scenario, scenario_of, swarm_of
+from agvent.sim.scenario import FAULTS, MIXES, SWARM, Scenario, scenario_of, swarm_of
 from agvent.sim.sweep import run_twice
 from agvent.sim.topology import TOPOLOGIES
+from agvent.sim.workload import SWARMING
 from tests.sim import undone
 
 CHUNK = 20
@@ -87,7 +88,7 @@ def test_the_swarm_draws_everything() -> None:
     """Two hundred worlds have every fault, every doing, every small limit and every kind of machine."""
     scenarios = [swarm_of(seed) for seed in range(200)]
     assert {kind for one in scenarios for kind in one.kinds} == FAULTS.keys()
-    assert {doing for one in scenarios for doing in one.workload.doings} == {*DOINGS}
+    assert {doing for one in scenarios for doing in one.workload.doings} == SWARMING.keys()
     assert {name for one in scenarios for name in one.limits} >= SMALLER.keys()
     assert len({one.machine for one in scenarios}) > 20
 
