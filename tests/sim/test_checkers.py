@@ -13,6 +13,7 @@ from agvent.event import Event
 from agvent.filters.subscription import Subscription
 from agvent.sim.agvents import agvent
 from agvent.sim.checkers import CHECKERS
+from agvent.sim.checkers.ended import misended
 from agvent.sim.checkers.lost import lost
 from agvent.sim.checkers.memory import unbounded
 from agvent.sim.checkers.order import out_of_order
@@ -22,10 +23,20 @@ from agvent.sim.run import judged, run
 from agvent.sim.scenario import SWARM, Scenario, Workload, swarm_of
 from agvent.sim.topology import Edge
 from agvent.sim.world import World
+from agvent.types import AgventType
 from agvent.wire.client_messages import Deliver, Publish
 from agvent.wire.codec import encode_event
 from agvent.wire.parts import Publication
-from tests.sim import broken, broken_clients
+from tests.sim import (
+    broken,
+    broken_clients,
+    test_content,
+    test_disks,
+    test_log_judge,
+    test_restarts,
+    test_watched_link,
+    test_write_ahead,
+)
 
 SEEDS = range(40)
 SECOND = 1_000_000
@@ -59,7 +70,6 @@ MISTAKES = [
     ("refused", broken_clients.RefusesAType, "star", "none"),
     ("notices", broken_clients.ExpiresEarly, "star", "none"),
     ("ended", broken_clients.TellsTypesGone, "star", "swarm"),
-    ("ended", broken_clients.KeepsTypesToItself, "star", "swarm"),
     ("ended", broken_clients.PushesOutForAWhile, "star", "swarm"),
 ]
 
@@ -118,6 +128,25 @@ def test_an_event_goes_where_somebody_wants_it(make: type[Broker], sentences: li
     world.run(world.now + SECOND)
     found = judged(Scenario(seed=1), world).violations
     assert [one for one in found if one.startswith("traffic")] == sentences
+
+
+@pytest.mark.parametrize(
+    ("make", "sentences"),
+    [
+        (Broker, []),
+        (broken_clients.KeepsTypesToItself, ["s was not told that Trade is gone, which nobody publishes"]),
+    ],
+)
+def test_a_subscriber_is_told_that_a_type_is_gone(make: type[Broker], sentences: list[str]) -> None:
+    """Its only publisher withdraws it while the subscriber is there; a home that keeps that to itself is found."""
+    world = world_of(make, [("B1", "B2")], {"p": "B1", "s": "B2"})
+    world.ask("p", "advertise", AgventType(name="Trade"))
+    world.run(world.now + SECOND)
+    world.ask("s", "subscribe", Subscription(id="trades", type="Trade"))
+    world.run(world.now + SECOND)
+    world.ask("p", "unadvertise", "Trade")
+    world.run(world.now + SECOND)
+    assert misended(world, Ledger(world.history)) == sentences
 
 
 def world_of(make: type[Broker], edges: list[Edge], clients: dict[str, str]) -> World:
@@ -274,6 +303,21 @@ def test_every_bound_of_memory_is_seen_to_fail(
         assert sorted(found) == sorted(expected)
 
 
+ELSEWHERE: dict[str, Callable[..., None]] = {
+    "order": test_what_overtakes_its_predecessor_is_found_out_of_order,
+    "memory": test_every_bound_of_memory_is_seen_to_fail,
+    "disk": test_disks.test_a_disk_that_syncs_nothing_is_found,
+    "journal": test_disks.test_a_journal_that_writes_in_part_is_found,
+    "links": test_watched_link.test_an_end_that_breaks_the_contract_is_found,
+    "content": test_content.test_a_changed_value_is_found,
+    "ahead": test_write_ahead.test_work_that_does_not_wait_is_seen,
+    "restarted": test_restarts.test_a_snapshot_without_a_kind_of_record_is_seen,
+    "log": test_log_judge.test_a_log_that_is_not_so_is_seen,
+}
+"""The tests that show each of the other checkers fail."""
+
+
 def test_every_checker_has_a_test() -> None:
-    """The checkers are those that the tests above name."""
-    assert {*(checker for checker, *_ in (*MISTAKES, *COURIER_MISTAKES)), "order", "memory"} == CHECKERS.keys()
+    """The checkers are those that are named above."""
+    named = (checker for checker, *_ in (*MISTAKES, *COURIER_MISTAKES))
+    assert {*named, *ELSEWHERE} == CHECKERS.keys()

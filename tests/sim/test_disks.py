@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 
 from agvent.broker.records import Booted
+from agvent.sim.checkers.disk import damaged
+from agvent.sim.checkers.journal import unfaithful
 from agvent.sim.disk import Disk
 from agvent.sim.journals import trial
 from agvent.sim.platter import Platter, PowerFailure
+from agvent.sim.run import NOTHING
+from agvent.sim.world import World
 from agvent.store import journal, journal_recovery
 from agvent.store.journal_file import Reading
 from agvent.store.sync_folder import sync_folder
@@ -65,6 +69,28 @@ def test_a_disk_says_what_a_crash_took_away(monkeypatch: pytest.MonkeyPatch) -> 
         disk.crash()
         found += disk.damage
     assert any("5 records" in one or "10 records were safe" in one for one in found)
+
+
+@pytest.mark.parametrize("is_synced", [True, False])
+def test_a_disk_that_syncs_nothing_is_found(is_synced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a broker was told is safe is gone after a crash; what was synced is not."""
+    world = World(1, [("B1", "B2")])
+    if not is_synced:
+        monkeypatch.setattr(Platter, "_fsync", lambda self, file: None)
+    world.start()
+    world.run(world.now + 3_000_000)
+    for node in world.brokers.values():
+        node.crash(with_disk=True)
+    assert bool(damaged(world, NOTHING)) != is_synced
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_journal_that_writes_in_part_is_found(is_whole: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every run has a trial of a journal; one that takes for written what it did not write is seen in a few."""
+    if not is_whole:
+        monkeypatch.setattr(journal, "_write_all", in_part)
+    found = [one for seed in range(10) for one in unfaithful(World(seed, []), NOTHING)]
+    assert bool(found) != is_whole
 
 
 def test_a_disk_says_what_else_a_start_would_read(monkeypatch: pytest.MonkeyPatch) -> None:
