@@ -5,12 +5,15 @@
     a neighbour        the same copy came here again: its sender had a reason
     a word             Astray: another broker cannot reach whom it passed copies to
 
+A home that asks what is settled does so by the clock.
+
 Without one of these the second copy is waste, and a network that is slow is made slower by it. Judged are copies by
 event and home, legs of agvents by instance, and how often somebody is sought: by what crossed links, and when.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import msgspec
@@ -19,10 +22,16 @@ from agvent import limits
 from agvent.broker.interface import Effect, Input, LinkDown, LinkUp, MessageCame, Send
 from agvent.broker.records import InstanceKey
 from agvent.broker.tables.journeys import instance_of
-from agvent.wire.broker_messages import Answer, Astray, Copies, Routed, Seek, Travel
+from agvent.wire.broker_messages import Answer, Astray, Copies, Delta, Routed, Seek, Travel
 
 if TYPE_CHECKING:
     from agvent.sim.nodes import BrokerNode
+
+SECOND: Final = 1_000_000
+
+QUESTIONS_MAX: Final = 6
+"""How often a broker may ask another what is settled, in the time in which its clock makes it ask once: several clients
+may move, and each answer that something depends on may be asked for."""
 
 SLACK_US: Final = 1_000
 """A clock's grain."""
@@ -48,6 +57,7 @@ class Resends:
         self.links: dict[InstanceKey, int] = {}  # how many links each leg of an agvent went over, at most
         self._reasons: dict[str, int] = {}  # broker -> how many reasons it had that concern everything
         self._sent: dict[tuple[str, object], SentBefore] = {}
+        self._questions: dict[tuple[str, str], deque[int]] = {}  # asker, asked -> when within the last second
 
     def stepped(self, node: BrokerNode, inputs: list[Input], effects: list[Effect], now: int) -> None:
         """A broker's step at a time."""
@@ -83,8 +93,24 @@ class Resends:
                 self._judge(name, _key(message, target.home), now, limits.ANSWER_WAIT_US)
         elif isinstance(message, Travel):
             self._travelled(name, message, now)
-        elif isinstance(message, Routed) and message.body == Seek(name) and len(message.trace) == 1:
-            self._judge(name, message.targets, now, limits.SEEK_WAIT_US)
+        elif isinstance(message, Routed) and len(message.trace) == 1:
+            if message.body == Seek(name):
+                self._judge(name, message.targets, now, limits.SEEK_WAIT_US)
+            elif isinstance(message.body, Delta):
+                self._asked(name, message.targets, message.body, now)
+
+    def _asked(self, name: str, targets: tuple[str, ...], delta: Delta, now: int) -> None:
+        """A Delta that changes nothing asks what is settled: by the clock, and not as fast as answers come."""
+        if delta.roots or delta.ended or not delta.previous:
+            return
+        for target in targets:
+            asked = self._questions.setdefault((name, target), deque())
+            asked.append(now)
+            while asked[0] <= now - SECOND:
+                asked.popleft()
+            if len(asked) > QUESTIONS_MAX * SECOND // min(limits.TICK_US, SECOND):
+                self.needless.append(f"{name} asked {target} what is settled {len(asked)} times within a second")
+                asked.clear()
 
     def _travelled(self, name: str, travel: Travel, now: int) -> None:
         instance = instance_of(travel.entered, travel.publication, travel.journey.path)

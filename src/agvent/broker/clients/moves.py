@@ -117,7 +117,7 @@ class Moves:
                 self._ask(client, now)
             else:
                 self._catch_up(client, client.moving.mark, now)
-                if client.moving is not None:
+                if client.is_moving:
                     self.streams.ask_settled(client.moving.mark)
         for home in list(self.tables.deliveries.given_up.values()):
             self._ask_to_close(home, now)
