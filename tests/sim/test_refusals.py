@@ -128,3 +128,41 @@ def test_a_refusal_comes_before_what_says_that_later_events_were_taken(monkeypat
     world.wait(10)
     words = [told.message for told in world.history.told if isinstance(told.message, (Refused, Published))]
     assert [(type(word), word.sequence) for word in words] == [(Refused, 1), (Published, 2)]
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+def test_a_client_that_moves_does_not_take_along_what_it_was_never_told_that_it_has(
+    monkeypatch: pytest.MonkeyPatch, *, is_away: bool
+) -> None:
+    """It changes a subscription before it was told anything of it, and is refused the change. The version before
+    stands at the old home, and its events come if that home hands over. If it is given up, the gap notice is for what
+    the client has at the new one: they are nobody's."""
+    monkeypatch.setattr(limits, "REPLACED_VERSIONS_MAX", 1)
+    monkeypatch.setattr(limits, "MOVE_WAIT_US", 2_000_000)
+    world = Watched([("B1", "B2"), ("B2", "B3")])
+    for client, home in (("p", "B1"), ("q", "B3"), ("s", "B2")):
+        world.attach(client, home)
+    world.wait(1)
+    world.ask("s", "subscribe", Subscription(id="other", type="Book"))
+    world.wait(1)
+    world.brokers["B3"].crash(with_disk=True)
+    world.wait(5)
+    for number in range(3):
+        world.ask("s", "subscribe", Subscription(id="all", context={"n": number}))
+        world.wait(0.01)
+    world.wait(1)
+    world.clients["s"].leave()
+    world.wait(1)
+    world.ask("p", "publish", Event())
+    world.wait(1)
+    if is_away:
+        world.brokers["B2"].crash(with_disk=True)
+    world.move("s", "B1")
+    world.wait(10)
+    for away in ("B2", "B3"):
+        if not world.brokers[away].alive:
+            world.brokers[away].restart()
+    world.wait(120)
+    ledger = Ledger(world.history)
+    assert (len(ledger.due), lost(world, ledger)) == (1, [])
+    assert [sequence for sequence, _ in world.delivered("s")] == ([] if is_away else [1])
