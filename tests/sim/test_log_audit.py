@@ -125,7 +125,7 @@ def test_a_version_that_was_replaced_at_its_home_is_owed_nothing_late(tale: Tale
     assert tale.defects() == [("unexpected", HOME, 1)]
 
 
-@pytest.mark.parametrize("seed", [10182, 34101, 40018, 40175, 40185])
+@pytest.mark.parametrize("seed", [10182, 34101, 40018, 40175, 40185, 40487])
 def test_the_logs_of_moves_are_so(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Worlds in which late copies and retries met clients that had moved: no judge of the log finds anything."""
     monkeypatch.setattr(chronicler, "LOGGED", 1.0)

@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from agvent.broker.records import Arrived, CaughtUp, Handed
+from agvent.broker.records import Accepted, Arrived, CaughtUp, Handed, Visited
+from agvent.chronicle.carried_state import Versions
 from agvent.chronicle.chronicle import MOVE_SHIFT
 from agvent.sim.ledger import DueDelivery, Ledger
 from agvent.sim.log_audit import AuditDefect, LogAudit
@@ -94,16 +95,23 @@ def _handed(world: World, names: LogNames) -> set[tuple[Any, ...]]:
             for single in deliveries_in(record.passed.delivery):
                 event = (single.publisher, single.sequence)
                 handed |= {(*_stay(home, record.client, id), *event) for id in single.subscriptions}
-        elif isinstance(record, Arrived) and handed:
+        elif isinstance(record, (Arrived, Accepted, Visited)) and handed:
             again = record.publication
             handed -= {
                 (*_stay(home, client, key.partition("/")[2]), again.publisher, sequence)
-                for client, versions in record.deliveries
+                for client, versions in _brought(record)
                 if (home, client) in whole
                 for key, _ in versions
                 for sequence in range(again.first, again.sequence + 1)
             }
     return handed
+
+
+def _brought(record: Arrived | Accepted | Visited) -> tuple[tuple[str, Versions], ...]:
+    """What a record brings to the clients of its broker, by itself or as a stop of a self-routing agvent."""
+    if isinstance(record, Arrived):
+        return record.deliveries
+    return record.outcome.deliveries if record.outcome is not None else ()
 
 
 def _stay(home: str, client: str, id: str) -> tuple[str, int, str]:
