@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
@@ -140,3 +141,16 @@ def test_the_power_fails_before_a_call(tmp_path: Path) -> None:
         with pytest.raises(PowerFailure):
             (tmp_path / "b").unlink()
     assert sorted(os.listdir(tmp_path)) == ["b", "c"]
+
+
+def test_another_disk_may_be_collected_at_any_time(tmp_path: Path) -> None:
+    """Its files go, whenever that is, and that is no call of the journal that is at work."""
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a").touch()
+    platter = Platter(tmp_path, Random(0))
+    platter.fails_at = ("", 0)
+    with platter.under():
+        shutil.rmtree(other)
+    assert not other.exists()
+    assert platter.fails_at == ("", 0)

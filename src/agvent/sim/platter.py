@@ -121,10 +121,13 @@ class Platter:
             self._room -= size - had
         self._sizes[inode] = max(size, had)
 
-    def _unlink(self, path: Path, **options: Any) -> None:
+    def _unlink(self, path: Path, *, dir_fd: int | None = None) -> None:
+        if dir_fd is not None:  # rmtree, of the folder of a disk that the garbage collector has found just now
+            REAL["unlink"](path, dir_fd=dir_fd)
+            return
         self._call("unlink")
         status = os.stat(path)
-        REAL["unlink"](path, **options)
+        REAL["unlink"](path)
         self._gone(status)
 
     def _gone(self, status: os.stat_result) -> None:
