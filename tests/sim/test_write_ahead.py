@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from agvent.broker.interest.streams import Streams
+from agvent.broker.interface import MessageCame, Send
 from agvent.broker.outbox import Outbox, Work
 from agvent.broker.pending import (
     DeliverQueues,
@@ -22,6 +24,8 @@ from agvent.broker.pending import (
 )
 from agvent.sim.run import run
 from agvent.sim.scenario import scenario_of
+from agvent.wire.broker_messages import Adverts
+from tests.sim.watched import Watched
 
 SEEDS = (0, 8)
 COURIERS = 31
@@ -38,6 +42,17 @@ def violations(*, faults: str, couriers: bool = False) -> set[str]:
 @pytest.mark.parametrize("couriers", [False, True])
 def test_nothing_is_ahead_of_its_disk(faults: str, couriers: bool) -> None:
     assert violations(faults=faults, couriers=couriers) == set()
+
+
+@pytest.mark.parametrize("is_told", [False, True])
+def test_a_broker_that_was_told_may_say_at_once_that_another_is_gone(*, is_told: bool) -> None:
+    """The one that said it first has it on disk. Told from memory, it comes without the way that it took."""
+    world = Watched([("B1", "B2"), ("B2", "B4")])
+    gone = Adverts(owner="B3", incarnation=2, since=0, version=1, entries=(), trace=(("B2", 128),), gone=True)
+    told = [MessageCame("B1", replace(gone, trace=(("B1", 128),)))] if is_told else []
+    world.write_ahead.stepped(world.brokers["B2"], [*told], [Send("B4", gone)])
+    early = "B2 sent B4 Adverts at 6.000000 s before version 1 of B3's advertisements was on its disk"
+    assert world.write_ahead.found == ([] if is_told else [early])
 
 
 @pytest.mark.parametrize(

@@ -73,6 +73,7 @@ class WriteAhead:
         self.found: list[str] = []
         self._facts: dict[tuple[str, int], DiskFacts] = {}
         self._asked: dict[tuple[str, str], dict[int, SeenRequest]] = {}  # broker, link -> request -> what
+        self._heard_gone: set[tuple[str, int, str, int]] = set()  # a broker, and who it was told is gone
         self._broker_rules: dict[type, Callable[[DiskFacts, Any], str]] = {
             Adverts: self._adverts,
             Copies: self._copies,
@@ -115,8 +116,12 @@ class WriteAhead:
     def stepped(self, node: BrokerNode, inputs: list[Input], effects: list[Effect]) -> None:
         """What a broker was told in a step, and what it sends."""
         for given in inputs:
-            if type(given) is MessageCame and type(given.message) in REQUESTS:
+            if type(given) is not MessageCame:
+                continue
+            if type(given.message) in REQUESTS:
                 self._ask(node, given.link, given.message)
+            elif type(given.message) is Adverts and given.message.gone:
+                self._heard_gone.add((node.name, node.incarnation, given.message.owner, given.message.incarnation))
         for effect in effects:
             if type(effect) is Send:
                 kind = type(effect.message)
@@ -143,8 +148,12 @@ class WriteAhead:
     # Between brokers
 
     def _adverts(self, facts: DiskFacts, adverts: Adverts) -> str:
-        if adverts.owner != facts.broker and not (adverts.gone and adverts.trace[0][0] == facts.broker):
-            return ""  # another owner answers for it
+        """An owner answers for its own, and for a broker that is gone the one that said so. Told from memory, that
+        comes without the way it took: a broker passes on what it was told itself."""
+        said = (facts.broker, facts.incarnation, adverts.owner, adverts.incarnation)
+        says = adverts.gone and adverts.trace[0][0] == facts.broker and said not in self._heard_gone
+        if adverts.owner != facts.broker and not says:
+            return ""
         is_there = facts.owned.get(adverts.owner, (0, 0)) >= (adverts.incarnation, adverts.version)
         return "" if is_there else f"version {adverts.version} of {adverts.owner}'s advertisements"
 
