@@ -487,10 +487,10 @@ class DoesNotWait(Broken):
     ("make", "checker", "first_seed"),
     [
         (ClosesTooEarly, "unconfirmed", 130),
-        (ForgetsWhatWasHanded, "lost", 0),
+        (ForgetsWhatWasHanded, "lost", 12),
         (TakesRepeats, "duplicated", 740),
-        (DoesNotWait, "order", 0),
-        (DoesNotSort, "order", 179),
+        (DoesNotWait, "order", 32),
+        (DoesNotSort, "order", 195),
     ],
 )
 def test_the_checkers_find_a_move_gone_wrong(make: type[Broker], checker: str, first_seed: int) -> None:
