@@ -6,6 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from agvent.broker.records import Accepted, Arrived, Heard, Kept, Owned, Record, Visited
+from agvent.wire.parts import Target
 
 
 class Incarnations(msgspec.Struct):
@@ -31,12 +32,15 @@ class Incarnations(msgspec.Struct):
             return replace(record, incarnation=self.of(record.home, record.incarnation))
         if isinstance(record, (Accepted, Arrived, Visited)):
             entered = record.entered
-            return replace(record, entered=replace(entered, incarnation=self.of(entered.entry, entered.incarnation)))
+            record = replace(record, entered=replace(entered, incarnation=self.of(entered.entry, entered.incarnation)))
+        if isinstance(record, Visited):
+            return replace(record, journey=replace(record.journey, targets=self._put(record.journey.targets)))
         if isinstance(record, Kept):
-            copies = record.copies
-            targets = tuple(replace(one, incarnation=self.of(one.home, one.incarnation)) for one in copies.targets)
-            return replace(record, copies=replace(copies, targets=targets))
+            return replace(record, copies=replace(record.copies, targets=self._put(record.copies.targets)))
         return record
+
+    def _put(self, targets: tuple[Target, ...]) -> tuple[Target, ...]:
+        return tuple(replace(one, incarnation=self.of(one.home, one.incarnation)) for one in targets)
 
 
 def incarnations_in(record: Record) -> list[tuple[str, int]]:
@@ -45,8 +49,11 @@ def incarnations_in(record: Record) -> list[tuple[str, int]]:
         return [(record.owner, record.incarnation)]
     if isinstance(record, Heard):
         return [(record.home, record.incarnation)]
-    if isinstance(record, (Accepted, Arrived, Visited)):
+    if isinstance(record, (Accepted, Arrived)):
         return [(record.entered.entry, record.entered.incarnation)]
+    if isinstance(record, Visited):
+        homes = [(one.home, one.incarnation) for one in record.journey.targets]
+        return [(record.entered.entry, record.entered.incarnation), *homes]
     if isinstance(record, Kept):
         return [(one.home, one.incarnation) for one in record.copies.targets]
     return []
