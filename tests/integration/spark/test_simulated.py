@@ -22,6 +22,7 @@ from agvent.spark.audits.audit import audit
 from agvent.store.log_reader import create_log
 from agvent.store.log_writer import LogWriter
 from tests.sim import broken
+from tests.sim.test_log_audit import HOME, NEXT, Tale
 
 
 def logged(plan: Scenario, path: Path, make: type[Broker] = Broker) -> Path:
@@ -106,6 +107,37 @@ def test_the_audit_agrees_with_that_of_the_simulator(
     kinds = ("lost", "duplicated", "unexpected", "out_of_order")
     assert {kind: getattr(found, kind) for kind in kinds} == {kind: counts[kind] for kind in kinds}
     assert bool(counts) == (make is not Broker)
+
+
+@pytest.mark.parametrize("seed", [40175, 40185])
+def test_a_late_copy_is_judged_as_moves_promise(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Late copies met subscribers that had moved: the home before answers for what entered before they came."""
+    monkeypatch.setattr(chronicler, "LOGGED", 1.0)
+    world = simulated(scenario_of(seed))
+    assert world.chronicler is not None
+    create_log(tmp_path / "log")
+    with LogWriter(tmp_path / "log") as log:
+        rows_of(world.chronicler.log).write(log)
+    found = audit(spark, tmp_path / "log").verdict
+    assert (found.durable.lost, found.durable.unexpected, found.durable.out_of_order) == (0, 0, 0)
+
+
+def test_a_version_that_was_left_is_still_owed_a_late_copy(spark: SparkSession, tmp_path: Path) -> None:
+    """The subscriber is back at a home, with another version; what came late was for the one that it had left there."""
+    tale = Tale()
+    tale.opens(HOME, 1)
+    tale.opens(NEXT, 2)
+    tale.closes(HOME, 1)
+    tale.opens(HOME, 3, "price > 4")
+    tale.comes_late(HOME)
+    tale.delivers(HOME, 1)
+    create_log(tmp_path / "log")
+    with LogWriter(tmp_path / "log") as log:
+        rows_of(tale.log).write(log)
+    found = audit(spark, tmp_path / "log").verdict.durable
+    assert (found.expected, found.delivered, found.lost, found.unexpected, found.duplicated) == (2, 2, 0, 0, 0)
 
 
 def test_a_run_can_be_analysed(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ from typing import Final
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as sf
 
-from agvent.spark.log.frames import EVENT_KEY
+from agvent.spark.audits.moved_subscribers import MovedSubscribers, moved_subscribers
+from agvent.spark.log.frames import EVENT_KEY, arrow_frame
 from agvent.store.log_reader import LogReader
 
 EVENT, DUE, DELIVERY = 0, 1, 2
@@ -49,7 +50,7 @@ def judged(
     have taken what belongs to them or because they were accepted after `until`, have one row each.
     """
     rows = _with_accepted(_together(events, due, deliveries))
-    rows = _with_left_out(rows, reader, until)
+    rows = _of_moved(_with_left_out(rows, reader, until), moved_subscribers(reader))
     rows = _of_one_copy(rows)
     return _declared(_with_outcome(rows), gaps)
 
@@ -110,6 +111,29 @@ def _gone(reader: LogReader) -> list[Column]:
 
 def _time(text: str) -> Column:
     return sf.lit(datetime.fromisoformat(text))
+
+
+def _of_moved(rows: DataFrame, moved: MovedSubscribers | None) -> DataFrame:
+    """What is due to subscribers that moved, by a late copy: the log has it as if the event had entered at its home.
+
+    The home before answers for what entered before a subscriber came: such a due delivery counts if it was made. And
+    what brings it to the version that a subscriber left here is due; the filter of that one is not asked again.
+    """
+    if moved is None:
+        return rows
+    subscribers, left = (sf.broadcast(arrow_frame(rows.sparkSession, table)) for table in moved)
+    rows = rows.join(subscribers, "subscriber", "left").join(left, ["home_broker", "subscription", "version"], "left")
+    version = Window.partitionBy(*EVENT_KEY, "subscription", "version")
+    at_home = sf.col("entry_broker") == sf.col("home_broker")
+    by_all = sf.size(sf.collect_set(sf.when(_is(DUE), sf.struct(*COPY))).over(version)) == sf.col("copies")
+    is_made = sf.max(_is(DELIVERY)).over(version)
+    may_be_due = _is(DUE) & at_home & sf.col("has_moved") & ~by_all
+    has_copy = sf.max(_is(EVENT)).over(Window.partitionBy(*EVENT_KEY, *COPY))
+    is_left = _is(DELIVERY) & at_home & (sf.col("epoch") >= sf.col("left_at")) & has_copy
+    rows = rows.withColumns({"is_moot": may_be_due & ~is_made, "is_left": is_left})
+    kinds = sf.when(sf.col("is_left"), sf.array(sf.lit(DELIVERY), sf.lit(DUE))).otherwise(sf.array("kind"))
+    rows = rows.where(~sf.coalesce("is_moot", sf.lit(False))).withColumn("kind", sf.explode(kinds))
+    return rows.drop("is_moot", "is_left", "has_moved", "left_at")
 
 
 def _of_one_copy(rows: DataFrame) -> DataFrame:
