@@ -12,7 +12,7 @@ from agvent.broker.clients.moves import Moves
 from agvent.broker.interest.changes import Changes
 from agvent.broker.interest.gossip import Gossip
 from agvent.broker.outbox import Outbox
-from agvent.broker.records import Left
+from agvent.broker.records import Ended, Left
 from agvent.broker.tables.advertisements import tombstone
 from agvent.broker.tables.deliveries import HomeClient
 from agvent.broker.tables.tables import Tables
@@ -43,6 +43,10 @@ class Guests:
     def _end(self, client: HomeClient) -> None:
         for one in [one for one in self.tables.local.current.values() if one.client == client.name]:
             self.changes.close(one.subscription.id, replaced=False)
+        # A crash may have kept the end of a version and not the one in its place: what waits is for neither.
+        left = {id: None for one in client.durable.waiting.values() for id in one.subscriptions}
+        for id in left:
+            self.out.record(Ended(f"{client.name}/{id}"))
         table, name = self.tables.advertisements, self.tables.name
         for type in table.types_of(name, name_of(client.name)):
             self.gossip.change(tombstone(table.version(name) + 1, name_of(client.name), type.name))

@@ -29,6 +29,12 @@ def _interrupted(world: World, ledger: Ledger, told: ClientTold, id: str, messag
     client = told.client
     versions = [one for all in ledger.versions.values() for one in all if (one.client, one.id) == (client, id)]
     wanted = {msgspec.json.encode(msgspec.structs.replace(one.subscription, id=id)) for one in versions}
+    # A crash may keep the end of a version and not the one that was asked for in its place.
+    wanted |= {
+        msgspec.json.encode(one.args[0])
+        for one in world.history.asked
+        if one.method == "subscribe" and one.client == client and one.args[0].id == id
+    }
     is_changed = len(wanted) > 1 or any(one.ended for one in versions)
     concerned = {*world.clients[told.process].homes, *message.confirmed}
     if is_changed or not versions or concerned & {name for name, _ in world.history.lost_disks}:
