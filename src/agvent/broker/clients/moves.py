@@ -5,7 +5,7 @@ The states of a move at the new home (move_state.py), each with the step that le
     expected   the client attached and said that it was elsewhere; what comes for it waits from now on
     asking     it has said its subscriptions and where it was (Move); the old home is asked for its queue (Claim)
     marked     the old home is drained; a position of the stream is marked, and what came before that is awaited
-    done       both queues are one, in the order of each publisher's sequences, and go to the client
+    done       both queues are one, in which each publisher's sequences rise, and go to the client
 
 Each answer of the old home (Handing) continues after the number that is on the new home's disk, so a lost one is asked
 for again. When the new home's subscriptions are in force at every broker, the Claim says so, and the old home closes
